@@ -1,0 +1,10 @@
+//! What `assize` decides: domain, planning, validation, dispatch, synthesis and rendering, all of it pure.
+//! It awaits nothing, opens no file, starts no process and reads no clock; the world comes in as plain data.
+
+pub mod fact;
+pub mod id;
+pub mod inventory;
+pub mod lens;
+pub mod plugin;
+pub mod result;
+pub mod task;

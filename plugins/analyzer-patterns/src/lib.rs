@@ -1,0 +1,1 @@
+//! Finds secrets, conflict markers, keys, permissions and dangerous calls in text of any language.

@@ -1,0 +1,1 @@
+//! Launches a configured command template.

@@ -1,0 +1,1 @@
+//! Embedded default reviewer: turns analyzers' observations into results.

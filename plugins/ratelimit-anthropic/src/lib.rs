@@ -1,0 +1,1 @@
+//! Reads the limits that Anthropic's services tell.
