@@ -1,1 +1,18 @@
-//! Reads the limits that Anthropic's services tell.
+//! Reads the limits that Anthropic's services and Claude Code tell: response headers, error bodies, structured events
+//! and the sentences in which the program says that a limit was hit.
+//!
+//! Text counts only in forms in which an error is reported. Sources, paths and findings that speak of limits say nothing.
+
+#[cfg(target_family = "wasm")]
+mod component;
+mod describe;
+mod event;
+mod header;
+mod instant;
+mod prose;
+mod read;
+mod reading;
+
+pub use describe::{CONFIG_SCHEMA, PROVIDERS};
+pub use read::read_evidence;
+pub use reading::{Evidence, Extra, Limit, Reading};

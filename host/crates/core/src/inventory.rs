@@ -147,6 +147,16 @@ impl Inventory {
         self.rows.iter().filter(|row| row.is_auditable())
     }
 
+    /// Digest of all that later stages depend on: paths, what becomes of them, and their content, but no times.
+    pub fn content_digest(&self) -> Digest {
+        let rows = self.rows.iter().map(|row| {
+            let content = row.digest.map(|digest| digest.to_string()).unwrap_or_default();
+            format!("{}\0{:?}\0{}\0{:?}\0{}\0{content}", row.path, row.status, row.reason, row.kind, row.language)
+        });
+        let rows: Vec<String> = rows.collect();
+        Digest::of_parts(rows.iter().map(String::as_bytes))
+    }
+
     /// The row of a path.
     pub fn row(&self, path: &str) -> Option<&FileRow> {
         self.rows

@@ -1,0 +1,86 @@
+//! Opening an audit: to work on it, or to read it beside one that works.
+
+use assize_store::{Holder, Mode, Store, StoreLock};
+use serde::de::DeserializeOwned;
+
+use super::AuditError;
+use crate::components::Catalog;
+use crate::config::Settings;
+
+/// An audit that is worked on. The lock lives as long as the value.
+pub struct Audit {
+    /// Settings of this run.
+    pub settings: Settings,
+    /// The store.
+    pub store: Store,
+    /// The components.
+    pub catalog: Catalog,
+    /// This process, as leases name it.
+    pub holder: Holder,
+    _lock: StoreLock,
+}
+
+impl Audit {
+    /// Takes the lock, opens the store and admits the components.
+    pub fn open(settings: Settings) -> Result<Self, AuditError> {
+        let catalog = Catalog::load(&settings)?;
+        let holder = this_process();
+        let lock = StoreLock::acquire(&settings.state_dir, &holder)?;
+        let store = Store::open(&settings.state_dir, Mode::ReadWrite)?;
+        Ok(Self { settings, store, catalog, holder, _lock: lock })
+    }
+
+    /// A recorded artifact, when it was made from exactly these inputs.
+    pub(super) fn current<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        inputs: assize_core::id::Digest,
+    ) -> Result<Option<T>, AuditError> {
+        match self.store.artifact_stamp(name)? {
+            Some(stamp) if stamp.inputs == inputs => load(&self.store, name),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// An audit that is only looked at.
+pub struct AuditReader {
+    /// Settings.
+    pub settings: Settings,
+    /// The store, read-only.
+    pub store: Store,
+}
+
+impl AuditReader {
+    /// Opens the store beside a run that may be going on.
+    pub fn open(settings: Settings) -> Result<Self, AuditError> {
+        if !settings.state_dir.join("store.db").exists() {
+            let message = format!(
+                "there is no audit in {}; start one with: assize run {}",
+                settings.state_dir.display(),
+                settings.root.display()
+            );
+            return Err(AuditError::NotFound(message));
+        }
+        let store = Store::open(&settings.state_dir, Mode::ReadOnly)?;
+        Ok(Self { settings, store })
+    }
+}
+
+/// A recorded artifact, whatever it was made from.
+pub(super) fn load<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Option<T>, AuditError> {
+    let Some(artifact) = store.artifact(name)? else { return Ok(None) };
+    serde_json::from_slice(&artifact.body)
+        .map(Some)
+        .map_err(|error| AuditError::Record { name: name.to_owned(), message: error.to_string() })
+}
+
+/// This process, told apart from a later one of the same id by its start time.
+fn this_process() -> Holder {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let stat = read("/proc/self/stat");
+    // Fields after the parenthesised name; the start time is the twentieth of them.
+    let started = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).unwrap_or("unknown");
+    let host = read("/proc/sys/kernel/hostname");
+    Holder { pid: std::process::id(), started: started.to_owned(), host: host.trim().to_owned() }
+}

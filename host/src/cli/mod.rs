@@ -1,0 +1,19 @@
+//! The command line: one file a command, each Args → Settings → run. stdout is data, stderr is talk.
+
+mod clean;
+mod exit;
+mod explain;
+mod import_results;
+mod ledger;
+mod main;
+mod output;
+mod plan;
+mod plugin;
+mod provider;
+mod report;
+mod run;
+mod status;
+mod version;
+
+pub use exit::{EXIT_CODES, ExitStatus};
+pub use main::{Cli, main};

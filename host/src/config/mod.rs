@@ -1,0 +1,24 @@
+//! Where settings come from: flags, the user's configuration, the repository's wishes, the environment.
+//! Every file and variable that is read is documented here and nowhere else.
+//!
+//! | source | place | may |
+//! |---|---|---|
+//! | user | `$XDG_CONFIG_HOME/assize/config.toml`, else `~/.config/assize/config.toml` | everything, grants included |
+//! | repository | `assize.toml` at its root | narrow the work; ask for a provider's configuration, which the user must approve |
+//! | command line | flags | everything, for this run |
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `PATH` | where programs are looked for |
+//! | `HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME` | where configuration is, where compiled components are kept |
+//! | `NO_COLOR` | no colour, whatever its value, unless it is empty |
+//! | `CI` | plain progress lines even on a terminal |
+//! | those named by a `secret` grant | passed on to a granted program, never shown |
+
+mod environment;
+mod files;
+mod settings;
+
+pub use environment::Environment;
+pub use files::{ConfigError, RepositoryFile, UserFile};
+pub use settings::{Origin, ProviderWish, RunFlags, Section, Settings};

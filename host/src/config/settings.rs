@@ -1,0 +1,295 @@
+//! Flags, files and environment made into one `Settings`, with the origin of everything that permission depends on.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assize_core::grant::NamedGrant;
+use assize_core::lens::Lens;
+use assize_core::plan::Depth;
+use assize_core::result::ReviewerKind;
+use clap::Args;
+
+use super::files::approval_digest;
+use super::{ConfigError, Environment, RepositoryFile, UserFile};
+
+/// What every command on a repository takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RunFlags {
+    /// Repository to audit
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub root: PathBuf,
+    /// Directory of the audit's state, instead of .assize in the repository
+    #[arg(long, value_name = "DIR")]
+    pub state_dir: Option<PathBuf>,
+    /// Provider to review with: a provider's name, or auto
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+    /// Model to ask for
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// Component to load; it adds a provider, rate-limit reader or analyzer, or replaces the one of its name
+    #[arg(long = "plugin", value_name = "FILE")]
+    pub plugins: Vec<PathBuf>,
+    /// Permission for this run: PLUGIN:program=NAME, PLUGIN:host=NAME or PLUGIN:secret=NAME
+    #[arg(long = "grant", value_name = "GRANT")]
+    pub grants: Vec<NamedGrant>,
+    /// Approve a wish of the repository's assize.toml by the digest that the refusal printed
+    #[arg(long = "approve", value_name = "DIGEST")]
+    pub approve: Vec<String>,
+    /// Lenses to look through, comma-separated
+    #[arg(long, value_delimiter = ',', value_parser = parse_lens, value_name = "LENS")]
+    pub lens: Vec<Lens>,
+    /// How much to look at: quick, standard or deep
+    #[arg(long, value_parser = parse_depth, value_name = "DEPTH")]
+    pub depth: Option<Depth>,
+    /// Glob of paths to leave out
+    #[arg(long, value_name = "GLOB")]
+    pub exclude: Vec<String>,
+    /// Do not honour .gitignore and .assizeignore
+    #[arg(long)]
+    pub no_ignore: bool,
+    /// Launches at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=512))]
+    pub workers: Option<u32>,
+    /// Launches of this run at most; it then pauses, and another run goes on
+    #[arg(long, value_name = "N")]
+    pub max_launches: Option<u32>,
+    /// Seconds that one launch may take
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: Option<u64>,
+    /// Tries of a task before it is parked
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub attempts: Option<u32>,
+    /// Reviewers that count for coverage, comma-separated: agent, model, rules, imported, person
+    #[arg(long, value_delimiter = ',', value_parser = parse_reviewer, value_name = "KIND")]
+    pub require: Vec<ReviewerKind>,
+    /// Do not look at findings a second time
+    #[arg(long)]
+    pub no_deepening: bool,
+}
+
+/// Who said it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody; it is the default.
+    Default,
+    /// The repository, which is untrusted.
+    Repository,
+    /// The user's configuration.
+    User,
+    /// A flag.
+    Flag,
+}
+
+/// Which provider is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderWish {
+    /// Name, or `auto`.
+    pub name: String,
+    /// Who said it.
+    pub origin: Origin,
+}
+
+/// A provider's configuration section.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// The section as JSON.
+    pub json: serde_json::Value,
+    /// Who wrote it.
+    pub origin: Origin,
+}
+
+/// Everything that a run depends on.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Repository, absolute.
+    pub root: PathBuf,
+    /// State directory, absolute.
+    pub state_dir: PathBuf,
+    /// Provider that is wanted.
+    pub provider: ProviderWish,
+    /// Model that is wanted.
+    pub model: Option<String>,
+    /// Providers' sections by provider name.
+    pub providers: BTreeMap<String, Section>,
+    /// Analyzers' sections by plugin name.
+    pub analyzers: BTreeMap<String, serde_json::Value>,
+    /// Components to load beside the built-in ones.
+    pub plugins: Vec<PathBuf>,
+    /// Grants for this run.
+    pub flag_grants: Vec<NamedGrant>,
+    /// The user's file, for the grants in it.
+    pub user: UserFile,
+    /// Lenses; none means all that apply.
+    pub lenses: Option<Vec<Lens>>,
+    /// How much.
+    pub depth: Depth,
+    /// Globs.
+    pub exclude: Vec<String>,
+    /// Whether ignore files are not honoured.
+    pub no_ignore: bool,
+    /// Launches at once, when somebody said so.
+    pub workers: Option<u32>,
+    /// Launches at most.
+    pub max_launches: Option<u32>,
+    /// Milliseconds of one launch.
+    pub timeout_ms: u64,
+    /// Tries of a task.
+    pub attempts: u32,
+    /// Reviewers that count; empty means all.
+    pub require: Vec<ReviewerKind>,
+    /// Whether findings are looked at a second time.
+    pub deepening: bool,
+    /// The environment.
+    pub environment: Environment,
+    approved: Vec<String>,
+}
+
+/// Half an hour: agent CLIs on large packets were seen to need ten minutes and more.
+const DEFAULT_TIMEOUT_S: u64 = 30 * 60;
+const DEFAULT_ATTEMPTS: u32 = 3;
+
+impl Settings {
+    /// Puts everything together. Flags win over the repository's file where that one may speak, and that over the user's.
+    pub fn gather(flags: &RunFlags, environment: Environment) -> Result<Self, ConfigError> {
+        let root = absolute(&flags.root, "PATH")?;
+        let user = match environment.user_config() {
+            Some(path) => UserFile::read(&path)?,
+            None => UserFile::default(),
+        };
+        let repository = RepositoryFile::read(&root)?;
+        let place = root.join("assize.toml").display().to_string();
+        let lenses = match (&flags.lens[..], &repository.lens, &user.lens) {
+            ([], Some(words), _) => Some(lenses_of(words, &format!("{place}: lens"))?),
+            ([], None, Some(words)) => Some(lenses_of(words, "user configuration: lens")?),
+            ([], None, None) => None,
+            (given, _, _) => Some(given.to_vec()),
+        };
+        let depth_word = repository.depth.as_deref().or(user.depth.as_deref());
+        let depth = match (flags.depth, depth_word) {
+            (Some(depth), _) => depth,
+            (None, Some(word)) => parse_depth(word).map_err(|message| value_error(&format!("{place}: depth"), message))?,
+            (None, None) => Depth::Standard,
+        };
+        let mut approved = flags.approve.clone();
+        approved.extend(user.approve.iter().cloned());
+        let mut plugins = user.plugins.clone();
+        for plugin in &flags.plugins {
+            plugins.push(absolute(plugin, "--plugin")?);
+        }
+        let state_dir = match &flags.state_dir {
+            Some(dir) => std::path::absolute(dir).map_err(|source| ConfigError::Read { path: dir.clone(), source })?,
+            None => root.join(".assize"),
+        };
+        Ok(Self {
+            provider: provider_wish(flags, &repository, &user),
+            model: flags.model.clone(),
+            providers: sections(&repository, &user),
+            analyzers: analyzer_sections(&repository, &user),
+            plugins,
+            flag_grants: flags.grants.clone(),
+            lenses,
+            depth,
+            exclude: [&flags.exclude[..], &repository.exclude, &user.exclude].concat(),
+            no_ignore: flags.no_ignore || repository.no_ignore.or(user.no_ignore).unwrap_or(false),
+            workers: flags.workers.or(user.workers),
+            max_launches: flags.max_launches.or(user.max_launches),
+            timeout_ms: flags.timeout.or(user.timeout).unwrap_or(DEFAULT_TIMEOUT_S) * 1_000,
+            attempts: flags.attempts.unwrap_or(DEFAULT_ATTEMPTS),
+            require: flags.require.clone(),
+            deepening: !flags.no_deepening,
+            environment,
+            approved,
+            user,
+            state_dir,
+            root,
+        })
+    }
+
+    /// A provider's section, when it may be used. What a repository wrote counts only when the user has approved exactly
+    /// that content, because arguments and addresses are as powerful as the program that they are given to.
+    pub fn section(&self, provider: &str) -> Result<serde_json::Value, ConfigError> {
+        let Some(section) = self.providers.get(provider) else {
+            return Ok(serde_json::Value::Object(serde_json::Map::new()));
+        };
+        if section.origin == Origin::Repository {
+            let digest = approval_digest(provider, &section.json);
+            if !self.approved.contains(&digest) {
+                return Err(ConfigError::NotApproved { what: format!("[providers.{provider}]"), digest });
+            }
+        }
+        Ok(section.json.clone())
+    }
+
+    /// Whether the user, not the repository, has configured or named this provider, or approved the repository's wish.
+    pub fn is_users_choice(&self, provider: &str) -> bool {
+        let named = self.provider.origin != Origin::Repository && self.provider.name == provider;
+        named || self.section(provider).is_ok() && self.providers.contains_key(provider)
+    }
+}
+
+fn provider_wish(flags: &RunFlags, repository: &RepositoryFile, user: &UserFile) -> ProviderWish {
+    let wishes =
+        [(&flags.provider, Origin::Flag), (&repository.provider, Origin::Repository), (&user.provider, Origin::User)];
+    wishes
+        .into_iter()
+        .find_map(|(name, origin)| Some(ProviderWish { name: name.clone()?, origin }))
+        .unwrap_or(ProviderWish { name: "auto".to_owned(), origin: Origin::Default })
+}
+
+/// The user's section stands where there is one: a repository must not change how a trusted program is called.
+fn sections(repository: &RepositoryFile, user: &UserFile) -> BTreeMap<String, Section> {
+    let mut all = BTreeMap::new();
+    for (tables, origin) in [(&repository.providers, Origin::Repository), (&user.providers, Origin::User)] {
+        for (name, table) in tables {
+            all.insert(name.clone(), Section { json: json_of(table), origin });
+        }
+    }
+    all
+}
+
+fn analyzer_sections(repository: &RepositoryFile, user: &UserFile) -> BTreeMap<String, serde_json::Value> {
+    let both = user.analyzers.iter().chain(&repository.analyzers);
+    both.map(|(name, table)| (name.clone(), json_of(table))).collect()
+}
+
+fn json_of(table: &toml::Table) -> serde_json::Value {
+    serde_json::to_value(table).unwrap_or_default()
+}
+
+fn absolute(path: &Path, place: &str) -> Result<PathBuf, ConfigError> {
+    std::fs::canonicalize(path)
+        .map_err(|error| value_error(place, format!("cannot find {}: {error}", path.display())))
+}
+
+fn value_error(place: &str, message: String) -> ConfigError {
+    ConfigError::Value { place: place.to_owned(), message }
+}
+
+fn lenses_of(words: &[String], place: &str) -> Result<Vec<Lens>, ConfigError> {
+    words.iter().map(|word| parse_lens(word).map_err(|message| value_error(place, message))).collect()
+}
+
+fn parse_lens(word: &str) -> Result<Lens, String> {
+    Lens::parse(word).ok_or_else(|| {
+        let known: Vec<&str> = Lens::ALL.iter().map(|lens| lens.as_str()).collect();
+        format!("no lens is called {word:?}; there are {}", known.join(", "))
+    })
+}
+
+fn parse_depth(word: &str) -> Result<Depth, String> {
+    match word {
+        "quick" => Ok(Depth::Quick),
+        "standard" => Ok(Depth::Standard),
+        "deep" => Ok(Depth::Deep),
+        _ => Err(format!("no depth is called {word:?}; there are quick, standard, deep")),
+    }
+}
+
+fn parse_reviewer(word: &str) -> Result<ReviewerKind, String> {
+    use ReviewerKind::{Agent, Imported, Model, Person, Rules};
+    [Agent, Model, Rules, Imported, Person]
+        .into_iter()
+        .find(|kind| kind.as_str() == word)
+        .ok_or_else(|| format!("no kind of reviewer is called {word:?}; there are agent, model, rules, imported, person"))
+}

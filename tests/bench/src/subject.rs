@@ -1,0 +1,123 @@
+//! The binary under measurement with a home, a configuration and caches of its own, and the repositories that it audits.
+#![allow(clippy::disallowed_methods, reason = "a benchmark starts git and reads where programs are")]
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::call::{Call, Cost, measure};
+
+/// The binary and its scratch directory.
+pub struct Subject {
+    assize: PathBuf,
+    scratch: PathBuf,
+}
+
+impl Subject {
+    /// Prepares the scratch directory; the configuration names the worker.
+    ///
+    /// # Errors
+    /// When a file cannot be written or the binary is not there.
+    pub fn prepare(assize: &Path, worker: &Path, scratch: &Path) -> io::Result<Self> {
+        fs::create_dir_all(scratch.join("config/assize"))?;
+        fs::create_dir_all(scratch.join("home"))?;
+        let worker = fs::canonicalize(worker)?;
+        let words = serde_json::json!([worker, "{taskPath}"]);
+        // A JSON array of strings is an array of TOML too.
+        fs::write(scratch.join("config/assize/config.toml"), format!("[providers.command]\ncommand = {words}\n"))?;
+        Ok(Self { assize: fs::canonicalize(assize)?, scratch: fs::canonicalize(scratch)? })
+    }
+
+    /// A place in the scratch directory.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.scratch.join(name)
+    }
+
+    /// A repository of so many source files, made once and committed where there is git.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn repository(&self, files: usize) -> io::Result<PathBuf> {
+        let root = self.place(&format!("repository-{files}"));
+        let done = self.place(&format!("repository-{files}.done"));
+        if done.exists() {
+            return Ok(root);
+        }
+        remove(&root)?;
+        fs::create_dir_all(&root)?;
+        assize_tests::generate(&root, files, 1)?;
+        for args in [
+            &["init", "-q"][..],
+            &["add", "-A"],
+            &["-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "generated"],
+        ] {
+            let _ = Command::new("git").arg("-C").arg(&root).args(args).status();
+        }
+        fs::write(done, "")?;
+        Ok(root)
+    }
+
+    /// Makes calls of the binary. `before` is not measured.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn measure(
+        &self,
+        args: &[OsString],
+        repeats: usize,
+        before: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Cost> {
+        measure(&self.call(args, true), repeats, before)
+    }
+
+    /// The same without the program that reports peaks, whose own start would be part of what is short.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn measure_bare(&self, args: &[OsString], repeats: usize) -> io::Result<Cost> {
+        measure(&self.call(args, false), repeats, || Ok(()))
+    }
+
+    /// Tasks that have a result, from the binary's own account.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn tasks_done(&self, root: &Path, state: &Path) -> io::Result<u64> {
+        let args = [
+            "status".into(),
+            "--json".into(),
+            "--state-dir".into(),
+            state.as_os_str().to_owned(),
+            root.as_os_str().to_owned(),
+        ];
+        let status: Value = serde_json::from_str(&self.measure_bare(&args, 1)?.stdout)?;
+        Ok(status["tasks"]["done"].as_u64().unwrap_or(0))
+    }
+
+    fn call(&self, args: &[OsString], with_peak: bool) -> Call {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let env = vec![
+            ("PATH".to_owned(), path),
+            ("HOME".to_owned(), self.place("home").into()),
+            ("XDG_CONFIG_HOME".to_owned(), self.place("config").into()),
+            ("XDG_CACHE_HOME".to_owned(), self.place("cache").into()),
+        ];
+        let peak_file = with_peak.then(|| self.place("peak"));
+        Call { program: self.assize.clone(), args: args.to_vec(), env, peak_file }
+    }
+}
+
+/// Removes a directory of the scratch directory, if it is there.
+///
+/// # Errors
+/// Those of the file system.
+pub fn remove(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,185 @@
+//! Hosts that die, are asked to stop, or meet another: nothing is lost, nothing is done twice, nothing is left behind.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::time::Duration;
+
+use assize_tests::{Machine, Random, until};
+use rustix::process::Signal;
+
+const FILES: usize = 60;
+
+const RUN: [&str; 6] = ["run", "--json", "--no-deepening", "--workers", "4", "--color=never"];
+
+#[test]
+fn sigkill_at_any_moment_loses_nothing_and_repeats_nothing() {
+    for seed in [1, 2, 3] {
+        let machine = Machine::with_files(FILES);
+        machine.use_worker(&["--findings"]);
+        let mut random = Random::new(seed);
+        let mut kills = 0;
+        loop {
+            let mut running = machine.assize(&RUN).start();
+            // Zero launches: in the survey, the structure or the plan.
+            let wanted = random.below(5);
+            let came = match wanted {
+                0 => {
+                    let word = *random.pick(&["provider:", "inventory:", "structure:", "plan:", "review:"]);
+                    running.line(|line| line.starts_with(word)).is_some()
+                }
+                launches => running.launches(launches),
+            };
+            if !came {
+                running.wait().exits(0);
+                break;
+            }
+            running.signal(Signal::KILL);
+            let killed = running.wait();
+            if killed.code == Some(0) {
+                break;
+            }
+            assert_eq!(killed.signal, Some(9));
+            machine.nothing_is_left();
+            kills += 1;
+            if kills == 12 {
+                machine.assize(&RUN).run().exits(0);
+                break;
+            }
+        }
+        assert!(kills > 0);
+        machine.each_task_once();
+    }
+}
+
+#[test]
+fn what_was_written_before_the_kill_is_swept_and_not_asked_again() {
+    let machine = Machine::with_files(20);
+    let go = machine.at("data/go");
+    machine.use_worker(&["--hold", go.to_str().unwrap()]);
+    let running = machine.assize(&RUN).start();
+    until("four workers have started", Duration::from_secs(60), || machine.launches().len() == 4);
+    // One of them has written its answer, and the host dies before it sees the end.
+    let status = machine.status();
+    let launch = status["running"][0]["launch"].as_str().unwrap().to_owned();
+    running.signal(Signal::KILL);
+    running.wait();
+    machine.nothing_is_left();
+    let run_dir = machine.repo().join(".assize/runs").join(&launch);
+    let read = |name: &str| serde_json::from_slice(&fs::read(run_dir.join(name)).unwrap()).unwrap();
+    let tasks: serde_json::Value = read("pending-audit-tasks.json");
+    let answers: Vec<_> = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| assize_tests::answer::answer_task(task, machine.repo(), false))
+        .collect();
+    fs::write(run_dir.join("audit-results.json"), serde_json::to_vec(&answers).unwrap()).unwrap();
+
+    machine.use_worker(&[]);
+    let saved = format!("{} results saved", answers.len());
+    machine.assize(&RUN).run().exits(0).says("4 launches of a host that is gone").says(&saved);
+    machine.each_task_once();
+    let names: Vec<_> = tasks.as_array().unwrap().iter().map(|task| task["task_id"].clone()).collect();
+    let again = machine.launches()[4..].iter().any(|l| l["tasks"].as_array().unwrap().iter().any(|t| names.contains(t)));
+    assert!(!again, "what was saved was asked again");
+}
+
+#[test]
+fn a_second_host_is_refused_with_the_number_of_the_first() {
+    let machine = Machine::with_files(10);
+    let go = machine.at("data/go");
+    machine.use_worker(&["--hold", go.to_str().unwrap()]);
+    let first = machine.assize(&RUN).start();
+    until("a worker has started", Duration::from_secs(60), || !machine.launches().is_empty());
+    machine.assize(&RUN).run().exits(2).says(&format!("in use by process {}", first.pid()));
+    // Reading beside it is no trouble.
+    let status = machine.status();
+    assert_eq!(status["running"][0]["pid"], first.pid());
+    machine.assize(&["next"]).run().exits(0);
+    machine.assize(&["ledger", "verify"]).run().exits(0);
+    fs::write(go, "").unwrap();
+    first.wait().exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn a_lock_file_of_a_dead_host_means_nothing() {
+    let machine = Machine::with_files(10);
+    let go = machine.at("data/go");
+    machine.use_worker(&["--hold", go.to_str().unwrap()]);
+    let first = machine.assize(&RUN).start();
+    until("a worker has started", Duration::from_secs(60), || !machine.launches().is_empty());
+    drop(first);
+    machine.nothing_is_left();
+    fs::write(go, "").unwrap();
+    machine.assize(&RUN).run().exits(0);
+    machine.each_task_once();
+}
+
+fn one_interrupt(signal: Signal) {
+    let machine = Machine::with_files(FILES);
+    let go = machine.at("data/go");
+    machine.use_worker(&["--hold", go.to_str().unwrap()]);
+    fs::write(&go, "").unwrap();
+    let mut running = machine.assize(&RUN).start();
+    assert!(running.launches(2), "two launches end");
+    running.signal(signal);
+    let end = running.wait().exits(130).says("interrupted");
+    assert_eq!(end.json()["end"], "interrupted");
+    machine.nothing_is_left();
+    let status = machine.status();
+    let done = status["tasks"]["done"].as_u64().unwrap();
+    assert!(done > 0, "results of launches that had ended are kept");
+    assert_eq!(status["tasks"]["leased"], 0);
+    machine.assize(&RUN).run().exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn sigint_keeps_what_is_done_and_the_next_run_completes() {
+    one_interrupt(Signal::INT);
+}
+
+#[test]
+fn sigterm_keeps_what_is_done_and_the_next_run_completes() {
+    one_interrupt(Signal::TERM);
+}
+
+#[test]
+fn an_interrupt_before_any_launch_ends_is_obeyed_too() {
+    let machine = Machine::with_files(20);
+    machine.use_worker(&["--hold", "/nowhere/at/all"]);
+    let running = machine.assize(&RUN).start();
+    until("four workers have started", Duration::from_secs(60), || machine.launches().len() == 4);
+    running.signal(Signal::INT);
+    running.wait().exits(130);
+    machine.nothing_is_left();
+    machine.use_worker(&[]);
+    let attempts_one = [&RUN[..], &["--attempts", "1"]].concat();
+    machine.assize(&attempts_one).run().exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait() {
+    let machine = Machine::with_files(10);
+    machine.use_worker(&["--fault", "hang-ignore-term"]);
+    let mut running = machine.assize(&RUN).start();
+    until("a worker has started", Duration::from_secs(60), || !machine.launches().is_empty());
+    running.signal(Signal::INT);
+    running.line(|line| line.contains("again to end them now")).expect("it says what the second one does");
+    running.signal(Signal::INT);
+    running.wait().exits(130).says("ended now");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_changed_ledger_is_noticed() {
+    let machine = Machine::with_files(6);
+    machine.assize(&["run"]).run().exits(0);
+    machine.assize(&["ledger", "verify"]).run().exits(0);
+    let before = machine.ledger();
+    assert!(before.iter().any(|entry| entry["kind"] == "slot-settled"));
+    let seqs: Vec<u64> = before.iter().map(|entry| entry["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+}
