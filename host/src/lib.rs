@@ -9,3 +9,4 @@ pub mod config;
 pub mod driver;
 pub mod launch;
 pub mod reporters;
+pub mod user_key;

@@ -128,15 +128,10 @@ impl Running {
         }
     }
 
-    /// Waits until so many launches have ended, and gives whether it came to that before the end.
-    pub fn launches(&mut self, mut count: usize) -> bool {
-        while count > 0 {
-            if self.line(is_launch_line).is_none() {
-                return false;
-            }
-            count -= 1;
-        }
-        true
+    /// Whether it has ended.
+    pub fn is_over(&mut self) -> bool {
+        self.status = self.status.or_else(|| self.child.try_wait().expect("it can be waited for"));
+        self.status.is_some()
     }
 
     /// Sends a signal to the process alone.
@@ -151,11 +146,7 @@ impl Running {
     pub fn wait(mut self) -> Ended {
         while self.line(|_| false).is_some() {}
         let limit = self.deadline.saturating_duration_since(Instant::now());
-        let (child, status) = (&mut self.child, &mut self.status);
-        until("the process ends", limit, || {
-            *status = child.try_wait().expect("it can be waited for");
-            status.is_some()
-        });
+        until("the process ends", limit, || self.is_over());
         let status = self.status.expect("it has ended");
         let stdout = self.stdout.take().map(|reader| reader.join().expect("the reader ends")).unwrap_or_default();
         Ended {
@@ -178,12 +169,6 @@ impl Drop for Running {
 
 fn pid_of(child: &Child) -> Pid {
     Pid::from_raw(i32::try_from(child.id()).expect("a process number")).expect("it is not zero")
-}
-
-/// Whether a line of progress tells the end of a launch, such as `3/9 tasks, rules completed, no findings`.
-fn is_launch_line(line: &str) -> bool {
-    let counts = line.split_once(" tasks, ").and_then(|(counts, _)| counts.split_once('/'));
-    counts.is_some_and(|(done, all)| done.parse::<u32>().is_ok() && all.parse::<u32>().is_ok())
 }
 
 /// A call that has ended.
@@ -219,10 +204,5 @@ impl Ended {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in the output:\n{}\n{}", self.stdout, self.stderr))
-    }
-
-    /// Launches whose end was told.
-    pub fn launch_lines(&self) -> Vec<&str> {
-        self.stderr.lines().filter(|line| is_launch_line(line)).collect()
     }
 }

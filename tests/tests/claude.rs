@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assize_tests::{Ended, Machine, program, until};
 use rustix::process::Signal;
@@ -85,9 +85,13 @@ fn prose_around_the_answer_is_taken_off() {
 }
 
 #[test]
-fn a_rate_limit_is_waited_out() {
+fn a_rate_limit_is_waited_out_as_long_as_claude_names_and_no_longer() {
     let machine = machine();
+    let begin = Instant::now();
     let end = run(&machine, "scenario-rate-limit", &[]).exits(0).says("rate-limited").says("waiting until");
+    // It names one and a half seconds; without a name the wait would be a minute.
+    let took = begin.elapsed();
+    assert!((Duration::from_millis(1500)..Duration::from_secs(40)).contains(&took), "{took:?}\n{}", end.stderr);
     assert!(launches(&machine) >= 2, "{}", end.stderr);
     machine.each_task_once();
     assert_eq!(machine.status()["tasks"]["parked"], 0, "a limit costs no attempt");

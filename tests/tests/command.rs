@@ -59,6 +59,8 @@ fn is_overcome(fault: &str) {
     run(&machine, &[]).exits(0);
     machine.each_task_once();
     machine.nothing_is_left();
+    let requeued = machine.ledger().iter().any(|entry| entry["kind"] == "task-requeued");
+    assert!(requeued, "{fault} did not happen");
 }
 
 /// A worker whose habit costs nothing.
@@ -261,8 +263,10 @@ fn as_many_workers_run_at_once_as_were_asked_for_and_no_more() {
 fn a_missing_program_closes_the_lane_and_costs_no_attempt() {
     let machine = machine();
     machine.configure("provider = \"command\"\n[providers.command]\ncommand = [\"no-such-program\", \"{taskPath}\"]\n");
-    let end = run(&machine, &[]).exits(3).says("no-such-program is not on PATH");
+    let args = ["run", "--json", "--no-deepening", "--workers", "1"];
+    let end = machine.assize(&args).run().exits(3).says("no-such-program is not on PATH");
     assert_eq!(end.json()["launches"], 1, "one launch shows it");
+    assert_eq!(end.stderr.matches("is closed for this run").count(), 1, "{}", end.stderr);
     let status = machine.status();
     assert_eq!(status["tasks"]["parked"], 0, "nothing is given up for it");
     machine.use_worker(&[]);

@@ -4,51 +4,93 @@
 use std::fs;
 use std::time::Duration;
 
-use assize_tests::{Machine, Random, until};
+use assize_tests::{Machine, Random, Running, until};
 use rustix::process::Signal;
 
 const FILES: usize = 60;
+/// Enough for a few dozen launches.
+const MANY_FILES: usize = 300;
 
 const RUN: [&str; 6] = ["run", "--json", "--no-deepening", "--workers", "4", "--color=never"];
 
-#[test]
-fn sigkill_at_any_moment_loses_nothing_and_repeats_nothing() {
-    for seed in [1, 2, 3] {
-        let machine = Machine::with_files(FILES);
-        machine.use_worker(&["--findings"]);
-        let mut random = Random::new(seed);
-        let mut kills = 0;
-        loop {
-            let mut running = machine.assize(&RUN).start();
-            // Zero launches: in the survey, the structure or the plan.
-            let wanted = random.below(5);
-            let came = match wanted {
-                0 => {
-                    let word = *random.pick(&["provider:", "inventory:", "structure:", "plan:", "review:"]);
-                    running.line(|line| line.starts_with(word)).is_some()
-                }
-                launches => running.launches(launches),
-            };
-            if !came {
-                running.wait().exits(0);
-                break;
-            }
-            running.signal(Signal::KILL);
-            let killed = running.wait();
-            if killed.code == Some(0) {
-                break;
-            }
-            assert_eq!(killed.signal, Some(9));
-            machine.nothing_is_left();
-            kills += 1;
-            if kills == 12 {
-                machine.assize(&RUN).run().exits(0);
-                break;
+/// Moments of a run at which a test can be sure that it is.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// A line was said: the survey, the structure or the plan goes on.
+    Said(&'static str),
+    /// So many workers have started since the run began.
+    Started(usize),
+    /// So many workers have written their answers, which the host is about to see.
+    Answered(usize),
+}
+
+impl Moment {
+    fn any(random: &mut Random) -> Self {
+        match random.below(8) {
+            0 => Self::Said(*random.pick::<&str>(&["provider:", "inventory:", "structure:", "plan:", "review:"])),
+            1..=3 => Self::Started(1 + random.below(5)),
+            _ => Self::Answered(1 + random.below(5)),
+        }
+    }
+
+    /// Waits for it; false when the run ended before.
+    fn comes(self, machine: &Machine, running: &mut Running) -> bool {
+        let count = |moment: Self| match moment {
+            Self::Answered(_) => answers(machine),
+            _ => machine.launches().len(),
+        };
+        match self {
+            Self::Said(word) => running.line(|line| line.starts_with(word)).is_some(),
+            Self::Started(wanted) | Self::Answered(wanted) => {
+                let wanted = wanted + count(self);
+                let mut over = false;
+                until("the moment comes or the run ends", Duration::from_secs(100), || {
+                    over = running.is_over();
+                    over || count(self) >= wanted
+                });
+                !over
             }
         }
-        assert!(kills > 0);
-        machine.each_task_once();
     }
+}
+
+/// Results files in the run directories.
+fn answers(machine: &Machine) -> usize {
+    let runs = fs::read_dir(machine.repo().join(".assize/runs"));
+    runs.into_iter().flatten().flatten().filter(|run| run.path().join("audit-results.json").exists()).count()
+}
+
+/// Kills hosts until one completes or there were many, and gives how many there were.
+fn dies_at_any_moment(seed: u64) -> usize {
+    let machine = Machine::with_files(MANY_FILES);
+    machine.use_worker(&["--findings"]);
+    let mut random = Random::new(seed);
+    let mut kills = 0;
+    while kills < 15 {
+        let moment = Moment::any(&mut random);
+        let mut running = machine.assize(&RUN).start();
+        let came = moment.comes(&machine, &mut running);
+        if came {
+            running.signal(Signal::KILL);
+        }
+        let end = running.wait();
+        machine.nothing_is_left();
+        if end.code == Some(0) {
+            break;
+        }
+        assert_eq!(end.signal, Some(9), "{moment:?}: {:?}\n{}", end.code, end.stderr);
+        kills += 1;
+    }
+    machine.assize(&RUN).run().exits(0);
+    machine.each_task_once();
+    eprintln!("seed {seed}: {kills} kills");
+    kills
+}
+
+#[test]
+fn sigkill_at_any_moment_loses_nothing_and_repeats_nothing() {
+    let kills: usize = (100..=140).map(dies_at_any_moment).sum();
+    assert!(kills > 8, "hosts were killed {kills} times only");
 }
 
 #[test]
@@ -119,10 +161,10 @@ fn a_lock_file_of_a_dead_host_means_nothing() {
 fn one_interrupt(signal: Signal) {
     let machine = Machine::with_files(FILES);
     let go = machine.at("data/go");
-    machine.use_worker(&["--hold", go.to_str().unwrap()]);
-    fs::write(&go, "").unwrap();
-    let mut running = machine.assize(&RUN).start();
-    assert!(running.launches(2), "two launches end");
+    // Two workers answer, and the others would wait for ever.
+    machine.use_worker(&["--hold", go.to_str().unwrap(), "--free", "2"]);
+    let running = machine.assize(&RUN).start();
+    until("six workers have started", Duration::from_secs(60), || machine.launches().len() == 6);
     running.signal(signal);
     let end = running.wait().exits(130).says("interrupted");
     assert_eq!(end.json()["end"], "interrupted");
@@ -131,6 +173,7 @@ fn one_interrupt(signal: Signal) {
     let done = status["tasks"]["done"].as_u64().unwrap();
     assert!(done > 0, "results of launches that had ended are kept");
     assert_eq!(status["tasks"]["leased"], 0);
+    machine.use_worker(&[]);
     machine.assize(&RUN).run().exits(0);
     machine.each_task_once();
 }

@@ -168,7 +168,7 @@ fn what_is_no_plugin_is_refused_in_one_line() {
         ("truncated.wasm", actor[..actor.len() / 2].to_vec(), "damaged"),
         ("empty.wasm", Vec::new(), "empty"),
         ("text.wasm", b"#!/bin/sh\necho no\n".to_vec(), "not a component"),
-        ("sockets.wasm", importing("wasi:sockets/tcp@0.2.6"), "wasi:sockets/tcp"),
+        ("sockets.wasm", replaced(&actor, b"wasi:cli/environment", b"wasi:sockets/network"), "wasi:sockets/network"),
         ("future.wasm", replaced(&actor, b"@0.1.0", b"@0.2.0"), "0.1.x"),
     ];
     for (name, bytes, words) in cases {
@@ -178,18 +178,6 @@ fn what_is_no_plugin_is_refused_in_one_line() {
         machine.assize(&["plugin", "inspect", &path]).run().exits(2).says(words);
     }
     assert!(!machine.repo().join(".assize").exists(), "nothing was begun");
-}
-
-/// A component that imports an instance of this name and nothing else.
-fn importing(name: &str) -> Vec<u8> {
-    let size = u8::try_from(name.len()).unwrap();
-    let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
-    // One type: an instance that exports nothing. One import of it.
-    bytes.extend([7, 3, 1, 0x42, 0]);
-    bytes.extend([10, size + 5, 1, 0, size]);
-    bytes.extend(name.as_bytes());
-    bytes.extend([5, 0]);
-    bytes
 }
 
 /// One text put for another of the same length, everywhere.

@@ -31,7 +31,7 @@ fn an_audit_by_rules_ends_complete_with_all_reports() {
     assert_eq!(status["coverage"]["by_kind"].as_object().unwrap().keys().collect::<Vec<_>>(), ["rules"]);
     machine.each_task_once();
 
-    assert!(read(&outcome["report"]).starts_with('#'));
+    assert!(read(&outcome["report"]).contains("# Audit of "));
     let findings: Value = serde_json::from_str(&read(&outcome["findings_file"])).unwrap();
     assert_eq!(findings["contract_version"], "audit-tools/audit-findings/v1");
     let count = findings["findings"].as_array().unwrap().len();
@@ -111,13 +111,15 @@ fn two_audits_of_one_tree_give_the_same_bytes() {
         let state = machine.at(name);
         let state = state.to_str().unwrap();
         machine.assize(&["run", "--state-dir", state, "--workers", workers]).run().exits(0);
-        let read = |file: &str| fs::read(Path::new(state).join("report").join(file)).unwrap();
+        let read = |file: &str| fs::read_to_string(Path::new(state).join("report").join(file)).unwrap();
         (read("audit-findings.json"), read("audit.sarif"))
     };
     let (first, second) = (run("data/first", "1"), run("data/second", "4"));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(first.1 == second.1, "SARIF differs:\n{}", difference(&text(&first.1), &text(&second.1)));
-    assert!(first.0 == second.0, "findings differ:\n{}", difference(&text(&first.0), &text(&second.0)));
+    assert!(first.1 == second.1, "SARIF differs:\n{}", difference(&first.1, &second.1));
+    // Launches are named after the time, so that the ledger can be asked for them. Nothing else may differ.
+    let nameless = |text: &str| text.lines().filter(|line| !line.trim().starts_with("\"launch\":")).fold(String::new(), |all, line| all + line + "\n");
+    let (first, second) = (nameless(&first.0), nameless(&second.0));
+    assert!(first == second, "findings differ:\n{}", difference(&first, &second));
     assert!(!machine.repo().join(".assize").exists(), "with --state-dir the repository holds nothing of ours");
 }
 
@@ -143,11 +145,9 @@ fn the_gate_counts_what_is_at_least_as_severe() {
     let machine = Machine::new();
     machine.write("src/a.py", "import os\n\n\ndef go(value):\n    os.system(value)\n    return value\n");
     let findings = machine.assize(&["run", "--json", "--fail-on", "info"]).run().exits(1).json()["findings"].clone();
-    assert!(findings["high"].as_u64().or(findings["medium"].as_u64()).is_some_and(|n| n > 0), "{findings}");
-    machine.assize(&["run", "--fail-on", "high"]).run().exits(1);
-    if findings["critical"].is_null() {
-        machine.assize(&["run", "--fail-on", "critical"]).run().exits(0);
-    }
+    assert_eq!(findings, serde_json::json!({"medium": 1}));
+    machine.assize(&["run", "--fail-on", "medium"]).run().exits(1);
+    machine.assize(&["run", "--fail-on", "high"]).run().exits(0);
     machine.assize(&["run", "--fail-on", "awful"]).run().exits(2).says("critical, high, medium, low, info");
 }
 
@@ -197,5 +197,5 @@ fn a_wrong_call_says_what_is_right() {
     machine.assize(&["run", "--grant", "nobody:program=sh"]).run().exits(2).says("plugin list");
     machine.assize(&["run", "--grant", "nonsense"]).run().exits(2).says("program=NAME");
     machine.bare().args(["run", "/nowhere/at/all"]).run().exits(2).says("/nowhere/at/all");
-    machine.assize(&["status"]).run().exits(2).says("assize run");
+    Machine::with_files(1).assize(&["status"]).run().exits(2).says("assize run");
 }

@@ -45,6 +45,12 @@ pub enum AuditError {
         /// Cause.
         message: String,
     },
+    /// The state directory was not made by this user at this place.
+    #[error(
+        "{0} was not made by you at this place: it may have come with the repository; remove it, name another one with \
+         --state-dir, or take it over with --adopt"
+    )]
+    ForeignState(std::path::PathBuf),
     /// Nothing is left to review.
     #[error("there is no file to audit in {0}; `assize plan --json` says why each one was left out")]
     NothingToAudit(std::path::PathBuf),
@@ -68,6 +74,7 @@ impl AuditError {
             | AuditError::Survey(_)
             | AuditError::NotFound(_)
             | AuditError::NothingToAudit(_)
+            | AuditError::ForeignState(_)
             | AuditError::Lock(LockError::Held(_)) => 2,
             AuditError::Store(StoreError::InUse { .. }) => 2,
             AuditError::Store(_) | AuditError::Lock(LockError::Store(_)) | AuditError::Record { .. } => 5,

@@ -26,7 +26,17 @@ impl Audit {
         let catalog = Catalog::load(&settings)?;
         let holder = this_process();
         let lock = StoreLock::acquire(&settings.state_dir, &holder)?;
-        let store = Store::open(&settings.state_dir, Mode::ReadWrite)?;
+        let there = settings.state_dir.join("store.db").exists();
+        let mut store = Store::open(&settings.state_dir, Mode::ReadWrite)?;
+        if there && !settings.adopt {
+            check_seal(&settings, &store)?;
+        }
+        if let Some(key) = &settings.user_key {
+            let seal = key.seal_state(&settings.state_dir);
+            if store.meta(SEAL)?.as_ref() != Some(&seal) {
+                store.set_meta(SEAL, &seal)?;
+            }
+        }
         Ok(Self { settings, store, catalog, holder, _lock: lock })
     }
 
@@ -63,6 +73,9 @@ impl AuditReader {
             return Err(AuditError::NotFound(message));
         }
         let store = Store::open(&settings.state_dir, Mode::ReadOnly)?;
+        if !settings.adopt {
+            check_seal(&settings, &store)?;
+        }
         Ok(Self { settings, store })
     }
 }
@@ -73,6 +86,19 @@ pub(super) fn load<T: DeserializeOwned>(store: &Store, name: &str) -> Result<Opt
     serde_json::from_slice(&artifact.body)
         .map(Some)
         .map_err(|error| AuditError::Record { name: name.to_owned(), message: error.to_string() })
+}
+
+/// Name of the seal among the store's values.
+const SEAL: &str = "seal";
+
+/// Refuses a store that this user did not make at this place: a repository could bring one with results of its own
+/// making, and nobody would see that nothing was reviewed.
+fn check_seal(settings: &Settings, store: &Store) -> Result<(), AuditError> {
+    let Some(key) = &settings.user_key else { return Ok(()) };
+    if store.meta(SEAL)? == Some(key.seal_state(&settings.state_dir)) {
+        return Ok(());
+    }
+    Err(AuditError::ForeignState(settings.state_dir.clone()))
 }
 
 /// This process, told apart from a later one of the same id by its start time.

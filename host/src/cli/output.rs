@@ -60,13 +60,6 @@ impl Output {
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }
 
-    /// Says one line to people, unless it is to be quiet.
-    pub(super) fn say(&self, line: &str) {
-        if !self.quiet {
-            let _ = writeln!(std::io::stderr(), "{}", printable(line));
-        }
-    }
-
     /// Says what went wrong and, where it is known, how to mend it.
     pub(super) fn error(&self, error: &AuditError) {
         let hint = error.hint();

@@ -10,8 +10,8 @@ use assize_sandbox::{Plugin, Refused, Sandbox, SandboxError, SandboxOptions};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::built_in::{built_in, fixed_grants};
-use super::cache_key::cache_key;
 use crate::config::Settings;
+use crate::user_key::UserKey;
 
 /// Largest component that is read, in bytes. A Python runtime is about 20 MB.
 const LARGEST_COMPONENT: u64 = 256 << 20;
@@ -91,7 +91,7 @@ impl Catalog {
     /// kind by kind; the later one wins.
     pub fn load(settings: &Settings) -> Result<Self, CatalogError> {
         let cache_dir = settings.environment.cache_dir().map(|dir| dir.join("components"));
-        let key = cache_dir.as_deref().and_then(cache_key);
+        let key = settings.user_key.as_ref().map(UserKey::of_component_cache);
         let sandbox = Sandbox::new(SandboxOptions {
             cache_dir: cache_dir.filter(|_| key.is_some()),
             cache_key: key.unwrap_or_default(),

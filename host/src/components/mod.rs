@@ -1,7 +1,6 @@
 //! Which components there are in a run: those built in, those named by flags and configuration, and how one is chosen.
 
 mod built_in;
-mod cache_key;
 mod catalog;
 mod choose;
 

@@ -11,6 +11,7 @@ use clap::Args;
 
 use super::files::approval_digest;
 use super::{ConfigError, Environment, RepositoryFile, UserFile};
+use crate::user_key::UserKey;
 
 /// What every command on a repository takes.
 #[derive(Args, Clone, Debug, Default)]
@@ -63,6 +64,9 @@ pub struct RunFlags {
     /// Reviewers that count for coverage, comma-separated: agent, model, rules, imported, person
     #[arg(long, value_delimiter = ',', value_parser = parse_reviewer, value_name = "KIND")]
     pub require: Vec<ReviewerKind>,
+    /// Take over a state directory that another user made, or that was moved
+    #[arg(long)]
+    pub adopt: bool,
     /// Do not look at findings a second time
     #[arg(long)]
     pub no_deepening: bool,
@@ -100,7 +104,7 @@ pub struct Section {
 }
 
 /// Everything that a run depends on.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Settings {
     /// Repository, absolute.
     pub root: PathBuf,
@@ -142,6 +146,10 @@ pub struct Settings {
     pub deepening: bool,
     /// The environment.
     pub environment: Environment,
+    /// The user's secret; none where there is no private place for it.
+    pub user_key: Option<UserKey>,
+    /// Whether a state directory that bears no seal of this user and place is taken over.
+    pub adopt: bool,
     approved: Vec<String>,
 }
 
@@ -198,6 +206,8 @@ impl Settings {
             attempts: flags.attempts.unwrap_or(DEFAULT_ATTEMPTS),
             require: flags.require.clone(),
             deepening: !flags.no_deepening,
+            user_key: environment.cache_dir().and_then(|dir| UserKey::read_or_make(&dir)),
+            adopt: flags.adopt,
             environment,
             approved,
             user,

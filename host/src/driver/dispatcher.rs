@@ -17,11 +17,13 @@ use tokio::task::JoinSet;
 use super::launching::{EarlierErrors, LaunchReport, Order, Shared, launch};
 use crate::audit::{Audit, AuditError};
 use crate::clock;
-use crate::launch::{CancelSource, Urgency};
+use crate::launch::{CancelSource, ChangeKind, Checkout, Urgency};
 use crate::reporters::{Reporter, RunEvent};
 
 /// Edges around a packet that its prompt shows.
 const EDGES_SHOWN: usize = 12;
+/// Changes of the repository that are told one by one.
+const CHANGES_SHOWN: usize = 10;
 /// What a lease outlives its launch's own limit by.
 const LEASE_MARGIN_MS: u64 = 60_000;
 /// Errors of an earlier answer that a prompt repeats for one task.
@@ -111,6 +113,7 @@ impl<'a> Dispatcher<'a> {
             .map(|packet| packet.tasks.iter().map(|id| (id.clone(), attempts.get(id).copied().unwrap_or(0))).collect());
         let ready: Vec<Vec<(TaskId, u32)>> = ready.collect();
         self.tasks.extend(pending.iter().map(|row| (row.task.id.clone(), row.task.clone())));
+        let before = self.mark_checkout();
         let commands = self.engine.handle(Event::Ready(ready), clock::now_ms());
         let mut state = self.carry_out(commands)?;
         while state.end.is_none() {
@@ -123,7 +126,32 @@ impl<'a> Dispatcher<'a> {
                 Happened::Launched(slot, report) => self.settle(slot, *report)?,
             };
         }
+        self.compare_checkout(before);
         Ok(state.end.unwrap_or(End::Complete))
+    }
+
+    /// The state of the audited files before programs are let at them. Rules start none, so nothing is marked for them.
+    fn mark_checkout(&self) -> Option<Checkout> {
+        let starts_programs = self.shared.chosen.name != "rules";
+        let paths = || self.shared.inventory.auditable().map(|row| row.path.as_str());
+        starts_programs.then(|| Checkout::mark(&self.shared.root, paths()))
+    }
+
+    /// Says what was changed in the repository meanwhile: by a reviewer, who must not, or by somebody else.
+    fn compare_checkout(&mut self, before: Option<Checkout>) {
+        let Some(before) = before else { return };
+        let changes = before.changes(&before.mark_again(&self.shared.root));
+        self.sources_changed |= !changes.is_empty();
+        for change in changes.iter().take(CHANGES_SHOWN) {
+            let what = match change.kind {
+                ChangeKind::Created => "was created",
+                ChangeKind::Removed => "was removed",
+                ChangeKind::Changed => "was changed",
+                ChangeKind::Entries => "has other entries",
+            };
+            let path = if change.path.is_empty() { "the repository's root" } else { &change.path };
+            self.reporter.report(&RunEvent::Warning(format!("{path} {what} while reviewers ran; they must not write there")));
+        }
     }
 
     async fn next_event(&mut self, wake_ms: Option<u64>) -> Result<Happened, AuditError> {

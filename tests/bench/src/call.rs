@@ -50,18 +50,18 @@ impl Cost {
     }
 }
 
-/// Makes a call some times; `before` prepares each one and is not measured.
+/// Makes a call some times; `call_of` says for each time which one.
 ///
 /// # Errors
 /// When the program cannot be started or says that it failed.
-pub fn measure(call: &Call, repeats: usize, mut before: impl FnMut() -> io::Result<()>) -> io::Result<Cost> {
+pub fn measure(repeats: usize, mut call_of: impl FnMut(usize) -> Call) -> io::Result<Cost> {
     let mut cost = Cost::default();
     let mut ticks = 0;
-    for _ in 0..repeats {
-        before()?;
+    for at in 0..repeats {
+        let call = call_of(at);
         let ticks_before = ticks_of_children()?;
         let started = Instant::now();
-        let output = command(call).output()?;
+        let output = command(&call).output()?;
         cost.walls.push(started.elapsed().as_secs_f64());
         ticks += ticks_of_children()? - ticks_before;
         if !output.status.success() {
@@ -147,8 +147,8 @@ mod tests {
             env: Vec::new(),
             peak_file: None,
         };
-        assert!(measure(&call, 1, || Ok(())).unwrap().cpu > 0.0);
+        assert!(measure(1, |_| call.clone()).unwrap().cpu > 0.0);
         let failing = Call { args: vec!["-c".into(), "exit 3".into()], ..call };
-        assert!(measure(&failing, 1, || Ok(())).is_err());
+        assert!(measure(1, |_| failing.clone()).is_err());
     }
 }

@@ -15,6 +15,11 @@ use crate::call::{Call, Cost, measure};
 pub struct Subject {
     assize: PathBuf,
     scratch: PathBuf,
+    /// Directory of this measurement alone.
+    fresh: PathBuf,
+    /// Number of the cache in use, and of the last state directory.
+    cache: usize,
+    states: usize,
 }
 
 impl Subject {
@@ -29,7 +34,31 @@ impl Subject {
         let words = serde_json::json!([worker, "{taskPath}"]);
         // A JSON array of strings is an array of TOML too.
         fs::write(scratch.join("config/assize/config.toml"), format!("[providers.command]\ncommand = {words}\n"))?;
-        Ok(Self { assize: fs::canonicalize(assize)?, scratch: fs::canonicalize(scratch)? })
+        let scratch = fs::canonicalize(scratch)?;
+        let fresh = scratch.join(format!("measurement-{}", std::process::id()));
+        remove(&fresh)?;
+        fs::create_dir(&fresh)?;
+        Ok(Self { assize: fs::canonicalize(assize)?, scratch, fresh, cache: 0, states: 0 })
+    }
+
+    /// A state directory that never was. What is not used any more is kept until `close`: some file systems search long
+    /// for a place for a new file while many were removed a moment ago, and that would be measured.
+    pub fn new_state(&mut self) -> PathBuf {
+        self.states += 1;
+        self.fresh.join(format!("state-{}", self.states))
+    }
+
+    /// Goes on with a cache of compiled components that is empty.
+    pub fn empty_cache(&mut self) {
+        self.cache += 1;
+    }
+
+    /// Removes states and caches; the repositories stay for another measurement.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn close(self) -> io::Result<()> {
+        remove(&self.fresh)
     }
 
     /// A place in the scratch directory.
@@ -61,17 +90,12 @@ impl Subject {
         Ok(root)
     }
 
-    /// Makes calls of the binary. `before` is not measured.
+    /// Makes calls of the binary with the arguments that `args_of` gives for each.
     ///
     /// # Errors
     /// When it fails.
-    pub fn measure(
-        &self,
-        args: &[OsString],
-        repeats: usize,
-        before: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Cost> {
-        measure(&self.call(args, true), repeats, before)
+    pub fn measure(&self, repeats: usize, mut args_of: impl FnMut(usize) -> Vec<OsString>) -> io::Result<Cost> {
+        measure(repeats, |at| self.call(args_of(at), true))
     }
 
     /// The same without the program that reports peaks, whose own start would be part of what is short.
@@ -79,7 +103,7 @@ impl Subject {
     /// # Errors
     /// When it fails.
     pub fn measure_bare(&self, args: &[OsString], repeats: usize) -> io::Result<Cost> {
-        measure(&self.call(args, false), repeats, || Ok(()))
+        measure(repeats, |_| self.call(args.to_vec(), false))
     }
 
     /// Tasks that have a result, from the binary's own account.
@@ -98,16 +122,16 @@ impl Subject {
         Ok(status["tasks"]["done"].as_u64().unwrap_or(0))
     }
 
-    fn call(&self, args: &[OsString], with_peak: bool) -> Call {
+    fn call(&self, args: Vec<OsString>, with_peak: bool) -> Call {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let env = vec![
             ("PATH".to_owned(), path),
             ("HOME".to_owned(), self.place("home").into()),
             ("XDG_CONFIG_HOME".to_owned(), self.place("config").into()),
-            ("XDG_CACHE_HOME".to_owned(), self.place("cache").into()),
+            ("XDG_CACHE_HOME".to_owned(), self.fresh.join(format!("cache-{}", self.cache)).into()),
         ];
         let peak_file = with_peak.then(|| self.place("peak"));
-        Call { program: self.assize.clone(), args: args.to_vec(), env, peak_file }
+        Call { program: self.assize.clone(), args, env, peak_file }
     }
 }
 

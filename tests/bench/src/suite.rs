@@ -11,7 +11,7 @@ use crate::args::Args;
 use crate::call::Cost;
 use crate::predecessor::measure_plan;
 use crate::results::{Row, What, render_heading, render_row};
-use crate::subject::{Subject, remove};
+use crate::subject::Subject;
 use crate::targets::render_targets;
 
 /// Starts of the binary that are measured.
@@ -25,7 +25,7 @@ const LARGE: usize = 5_000;
 /// When a call fails; what was measured has been printed.
 pub fn run(args: &Args, out: &mut impl Write) -> io::Result<()> {
     let subject = Subject::prepare(&args.assize, &args.worker, &args.scratch)?;
-    let mut suite = Suite { args, subject, out, rows: Vec::new() };
+    let mut suite = Suite { args, subject, out, rows: Vec::new(), state: PathBuf::new() };
     suite.print_load("before")?;
     writeln!(suite.out, "{}", render_heading())?;
     suite.version()?;
@@ -34,7 +34,8 @@ pub fn run(args: &Args, out: &mut impl Write) -> io::Result<()> {
     }
     suite.print_load("after")?;
     let text = render_targets(&suite.rows, args);
-    write!(suite.out, "\n{text}")
+    write!(suite.out, "\n{text}")?;
+    suite.subject.close()
 }
 
 struct Suite<'a, W> {
@@ -42,6 +43,8 @@ struct Suite<'a, W> {
     subject: Subject,
     out: &'a mut W,
     rows: Vec<Row>,
+    /// State directory that the next call works on.
+    state: PathBuf,
 }
 
 impl<W: Write> Suite<'_, W> {
@@ -66,40 +69,33 @@ impl<W: Write> Suite<'_, W> {
     }
 
     fn plans(&mut self, files: usize, root: &Path, repeats: usize) -> io::Result<()> {
-        let (state, cache) = (self.state(files), self.subject.place("cache"));
-        let plan = plan_args(root, &state);
-        let empty = || remove(&state).and_then(|()| remove(&cache));
-        let cold = self.subject.measure(&plan, 1, empty)?;
+        self.subject.empty_cache();
+        self.state = self.subject.new_state();
+        let cold = self.subject.measure(1, |_| plan_args(root, &self.state))?;
         self.add(planned(What::PlanCold, files, cold))?;
-        let fresh = self.subject.measure(&plan, repeats, || remove(&state))?;
+        let states: Vec<PathBuf> = (0..repeats).map(|_| self.subject.new_state()).collect();
+        let fresh = self.subject.measure(repeats, |at| plan_args(root, &states[at]))?;
         self.add(planned(What::PlanFresh, files, fresh))?;
-        let again = self.subject.measure(&plan, self.args.repeats, || Ok(()))?;
+        let again = self.subject.measure(self.args.repeats, |_| plan_args(root, &self.state))?;
         self.add(planned(What::PlanAgain, files, again))
     }
 
     fn audit(&mut self, what: What, files: usize, root: &Path) -> io::Result<()> {
-        let state = self.state(files);
-        let cost = self.subject.measure(&run_args(what, root, &state), 1, || remove(&state))?;
-        self.add_run(what, files, root, cost)
+        self.state = self.subject.new_state();
+        self.measure_run(what, files, root, 1)
     }
 
     /// On the state of the audit before.
     fn nothing(&mut self, files: usize, root: &Path) -> io::Result<()> {
-        let state = self.state(files);
-        let args = run_args(What::Nothing, root, &state);
-        let cost = self.subject.measure(&args, self.args.repeats.max(5), || Ok(()))?;
-        self.add_run(What::Nothing, files, root, cost)
+        self.measure_run(What::Nothing, files, root, self.args.repeats.max(5))
     }
 
     /// From a plan to the report, without the plan: launching, validating, ingesting and reporting.
     fn review(&mut self, files: usize, root: &Path) -> io::Result<()> {
-        let state = self.state(files);
         let workers = self.args.workers.iter().copied().max().unwrap_or(1);
-        remove(&state)?;
-        self.subject.measure_bare(&plan_args(root, &state), 1)?;
-        let what = What::Review(workers);
-        let cost = self.subject.measure(&run_args(what, root, &state), 1, || Ok(()))?;
-        self.add_run(what, files, root, cost)
+        self.state = self.subject.new_state();
+        self.subject.measure_bare(&plan_args(root, &self.state), 1)?;
+        self.measure_run(What::Review(workers), files, root, 1)
     }
 
     fn predecessor(&mut self, files: usize, root: &Path) -> io::Result<()> {
@@ -108,9 +104,10 @@ impl<W: Write> Suite<'_, W> {
         self.add(Row { what: What::Predecessor, files, cost, launches: None, tasks: None })
     }
 
-    fn add_run(&mut self, what: What, files: usize, root: &Path, cost: Cost) -> io::Result<()> {
+    fn measure_run(&mut self, what: What, files: usize, root: &Path, repeats: usize) -> io::Result<()> {
+        let cost = self.subject.measure(repeats, |_| run_args(what, root, &self.state))?;
         let outcome: Value = serde_json::from_str(&cost.stdout)?;
-        let tasks = self.subject.tasks_done(root, &self.state(files))?;
+        let tasks = self.subject.tasks_done(root, &self.state)?;
         self.add(Row { what, files, launches: outcome["launches"].as_u64(), tasks: Some(tasks), cost })
     }
 
@@ -119,10 +116,6 @@ impl<W: Write> Suite<'_, W> {
         self.out.flush()?;
         self.rows.push(row);
         Ok(())
-    }
-
-    fn state(&self, files: usize) -> PathBuf {
-        self.subject.place(&format!("state-{files}"))
     }
 
     /// Wall time depends on the neighbours, so they are shown.

@@ -70,6 +70,10 @@ pub fn render_targets(rows: &[Row], args: &Args) -> String {
     for target in &targets {
         let _ = writeln!(text, "{}", target.render());
     }
+    if let Some(row) = find(rows, What::Review(widest), 1_000) {
+        let per_cpu = row.tasks.unwrap_or(0) as f64 / row.cost.cpu;
+        let _ = writeln!(text, "tasks by the rules for each CPU second at 1,000 files: {per_cpu:.0}");
+    }
     let launches = find(rows, What::Launched(widest), 1_000).and_then(|row| row.launches);
     if let (Some(launches), Some(peak)) = (launches, peak(1_000)) {
         let _ = writeln!(

@@ -51,10 +51,11 @@ fn find(task: &AskedTask, prompt: &Prompt) -> Option<Value> {
         Some((line, text)) => (line, Some(text.trim())),
         None => (first, None),
     };
+    // Severe enough to be looked at a second time, so that second looks are tried too.
     let mut finding = json!({
         "title": "Finding of the loopback reviewer",
         "category": "loopback-trial",
-        "severity": "medium",
+        "severity": "high",
         "confidence": "medium",
         "lens": task.lens,
         "summary": "No model looked at this line; the finding shows that findings arrive.",

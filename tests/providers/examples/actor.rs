@@ -35,4 +35,4 @@ impl Launch for Actor {
     }
 }
 
-assize_plugin_sdk::export_provider!(crate::Actor);
+assize_plugin_sdk::export_provider!(Actor);

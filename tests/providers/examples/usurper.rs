@@ -29,4 +29,4 @@ impl Launch for Usurper {
     }
 }
 
-assize_plugin_sdk::export_provider!(crate::Usurper);
+assize_plugin_sdk::export_provider!(Usurper);

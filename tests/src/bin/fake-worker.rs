@@ -1,8 +1,9 @@
 //! A worker of the contract `audit-code-worker/v1alpha1` that answers honestly, or fails in one chosen way.
 //!
-//! `fake-worker TASK_JSON [--findings] [--log FILE] [--hold FILE] [--fault NAME] [--only TEXT] [--first DIR]`
+//! `fake-worker TASK_JSON [--findings] [--log FILE] [--hold FILE] [--free N] [--fault NAME] [--only TEXT] [--first DIR]`
 //!
-//! `--log` appends a line of JSON when it starts. `--hold` waits for a file before it answers. A fault happens only in
+//! `--log` appends a line of JSON when it starts. `--hold` waits for a file before it answers, unless `--free` lets the
+//! first so many of the log go. A fault happens only in
 //! launches with a file whose path holds `--only`, and with `--first` only when one of the tasks is seen for the first
 //! time; the directory remembers them. Everything is told by arguments, because the environment of a launch is empty.
 #![allow(clippy::disallowed_methods, reason = "a reviewer that misbehaves starts and reads what it likes")]
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
         let mut file = OpenOptions::new().create(true).append(true).open(log).expect(log);
         file.write_all(line.as_bytes()).expect(log);
     }
-    if let Some(hold) = flags.get("hold") {
+    if let Some(hold) = flags.get("hold").filter(|_| !is_free(&flags)) {
         while !Path::new(hold).exists() {
             thread::park_timeout(Duration::from_millis(5));
         }
@@ -61,6 +62,14 @@ fn read_flags(args: impl Iterator<Item = String>) -> HashMap<String, String> {
         flags.insert(name, value);
     }
     flags
+}
+
+/// Whether this launch is among the first of the log, which do not wait.
+fn is_free(flags: &HashMap<String, String>) -> bool {
+    let Some(free) = flags.get("free") else { return false };
+    let log = fs::read_to_string(flags.get("log").expect("`--free` counts in the log")).expect("the log");
+    let own = format!("\"pid\":{},", std::process::id());
+    log.lines().take(free.parse().expect("a number")).any(|line| line.contains(&own))
 }
 
 struct Desk {

@@ -68,7 +68,7 @@ impl Session {
         terms: Terms,
         call: &CallContext,
     ) -> Result<Self, CallError> {
-        let deadline = Instant::now() + terms.time;
+        let deadline = terms.deadline();
         let mut store = Store::new(engine, Guest::new(&terms.limits, call, deadline));
         // Counts are read here and only here; `Guest::new` has set them.
         store.limiter(|guest| &mut guest.budget);
@@ -101,7 +101,7 @@ impl Session {
 
     /// Gives the next call its own time.
     pub(crate) fn renew(&mut self) {
-        self.store.data_mut().deadline = Instant::now() + self.terms.time;
+        self.store.data_mut().deadline = self.terms.deadline();
         self.store.set_epoch_deadline(1);
     }
 
@@ -131,13 +131,19 @@ pub(crate) async fn bounded<T>(
     }
 }
 
+/// The longest time that any call gets, whatever it was promised; keeps sums of times within bounds.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 impl Terms {
+    fn deadline(&self) -> Instant {
+        Instant::now() + self.time.min(LONGEST)
+    }
+
     fn hand_over_logs(&self, store: &Store<Guest>) {
         let logs = store.data().logs.take(&self.plugin, self.limits.log_bytes);
-        if let Some(sink) = &self.logs {
-            if !logs.lines.is_empty() || logs.dropped_lines > 0 {
-                sink.logged(logs);
-            }
+        let silent = logs.lines.is_empty() && logs.dropped_lines == 0;
+        if let Some(sink) = self.logs.as_ref().filter(|_| !silent) {
+            sink.logged(logs);
         }
     }
 

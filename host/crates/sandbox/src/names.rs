@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         Ok(text.to_owned())
     }
 
-    /// A name, with the interface that it implements when it says so.
+    /// The name of an import or export, in either of its two forms.
     fn name(&mut self) -> Result<String, Unreadable> {
         match self.byte()? {
             0 | 1 => self.text(),
@@ -130,12 +130,11 @@ impl<'a> Reader<'a> {
                 self.number()?;
             }
             0x02 => self.bound()?,
-            0x03 => match self.byte()? {
-                0x00 => {
+            0x03 => {
+                if self.byte()? == 0x00 {
                     self.number()?;
                 }
-                _ => {}
-            },
+            }
             _ => return Err(Unreadable::Damaged("an import or export has an unknown type")),
         }
         Ok(())

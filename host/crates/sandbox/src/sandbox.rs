@@ -157,12 +157,13 @@ async fn ask(
 
 /// Compares the type of every function that will be called with the interface.
 fn check_types(session: &mut Session, pre: &InstancePre<Guest>, kind: PluginKind) -> wasmtime::Result<plugin::Guest> {
+    let (store, instance) = (&mut session.store, &session.instance);
     match Calls::find(kind, pre)? {
-        Calls::Provider(indices) => drop(indices.load(&mut session.store, &session.instance)?),
-        Calls::RateLimit(indices) => drop(indices.load(&mut session.store, &session.instance)?),
-        Calls::Analyzer(indices) => drop(indices.load(&mut session.store, &session.instance)?),
+        Calls::Provider(indices) => indices.load(&mut *store, instance).map(|_| ())?,
+        Calls::RateLimit(indices) => indices.load(&mut *store, instance).map(|_| ())?,
+        Calls::Analyzer(indices) => indices.load(&mut *store, instance).map(|_| ())?,
     }
-    plugin::GuestIndices::new(pre)?.load(&mut session.store, &session.instance)
+    plugin::GuestIndices::new(pre)?.load(store, instance)
 }
 
 fn mismatch(origin: &str, error: &wasmtime::Error) -> Refused {

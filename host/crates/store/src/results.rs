@@ -62,7 +62,8 @@ impl Store {
         self.write("ingest results", |sql| records.iter().map(|record| ingest(sql, record)).collect())
     }
 
-    /// The current result of every task of the plan that has one, in the plan's order.
+    /// The current results of the plan's tasks, in the plan's order: of each kind of reviewer the latest, so that what
+    /// rules found stays when an agent looks after them.
     ///
     /// # Errors
     /// What SQLite says; [`StoreError::Damaged`] for rows that do not read back.
@@ -70,8 +71,9 @@ impl Store {
         self.read("read results", |sql| {
             let statement = "SELECT results.record FROM tasks JOIN results ON results.task = tasks.id
                  WHERE tasks.state <> 'superseded'
-                 AND results.seq = (SELECT max(seq) FROM results AS later WHERE later.task = tasks.id)
-                 ORDER BY tasks.deepening, tasks.ord, tasks.id";
+                 AND results.seq = (SELECT max(seq) FROM results AS later
+                     WHERE later.task = tasks.id AND later.reviewer = results.reviewer)
+                 ORDER BY tasks.deepening, tasks.ord, tasks.id, results.seq";
             sql.every(statement, [], |row| sql::json(row, 0))
         })
     }
@@ -84,8 +86,9 @@ impl Store {
         self.read("read results", |sql| {
             let mut found = Vec::new();
             for task in tasks {
-                let statement = "SELECT record FROM results WHERE task = ?1 ORDER BY seq DESC LIMIT 1";
-                found.extend(sql.first(statement, [task.as_str()], |row| sql::json(row, 0))?);
+                let statement = "SELECT record FROM results WHERE task = ?1 AND seq = (SELECT max(seq) FROM results AS later
+                     WHERE later.task = ?1 AND later.reviewer = results.reviewer) ORDER BY seq";
+                found.extend(sql.every(statement, [task.as_str()], |row| sql::json(row, 0))?);
             }
             Ok(found)
         })

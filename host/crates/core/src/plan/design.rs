@@ -67,8 +67,9 @@ pub(super) fn derive_leads(table: &FileTable<'_>, graph: &Graph<'_>, surfaces: &
     leads
 }
 
+/// A module that names its parts, and files of one package, are a whole by construction: such edges make no ring.
 fn counts(edge: &Edge) -> bool {
-    !edge.test && edge.confidence >= LEAST_CONFIDENCE
+    !edge.test && edge.confidence >= LEAST_CONFIDENCE && !matches!(edge.kind.as_str(), "module" | "package")
 }
 
 const UNSEEN: u32 = u32::MAX;

@@ -24,6 +24,12 @@ async fn a_guest_that_spins_is_stopped_at_its_deadline() {
 }
 
 #[tokio::test]
+async fn a_promise_of_endless_time_is_no_overflow() {
+    let call = CallContext { deadline: Some(Duration::MAX), ..CallContext::default() };
+    plugin("spin").inspect("a", "", b"", "{}", &call).await.expect("served");
+}
+
+#[tokio::test]
 async fn a_guest_that_spins_lets_other_tasks_run() {
     let plugin = plugin("spin");
     let mut ticks = 0_u32;
