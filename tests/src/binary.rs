@@ -29,7 +29,9 @@ pub fn assize() -> PathBuf {
         .filter_map(|path| Some((built(&path)?, path)))
         .max()
         .map(|(_, path)| path)
-        .unwrap_or_else(|| panic!("there is no `assize` near {}; run: cargo build --release -p assize", profile.display()))
+        .unwrap_or_else(|| {
+            panic!("there is no `assize` near {}; run: cargo build --release -p assize", profile.display())
+        })
 }
 
 /// A program of this package, such as `fake-worker`; cargo builds it before it runs a test.

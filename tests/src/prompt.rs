@@ -23,11 +23,7 @@ fn listed_files(instructions: &str) -> HashMap<u64, (String, u64)> {
     instructions.lines().filter_map(listed).collect()
 }
 
-fn task_of(
-    rest: &str,
-    files: &HashMap<u64, (String, u64)>,
-    questions: &HashMap<String, Vec<String>>,
-) -> Option<Value> {
+fn task_of(rest: &str, files: &HashMap<u64, (String, u64)>, questions: &HashMap<String, Vec<String>>) -> Option<Value> {
     let mut task: Value = serde_json::from_str(&format!("{{{rest}")).ok()?;
     let numbers = task["files"].as_array()?.iter().filter_map(|file| file.as_u64().or_else(|| file[0].as_u64()));
     let listed: Vec<&(String, u64)> = numbers.filter_map(|number| files.get(&number)).collect();

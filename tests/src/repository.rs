@@ -32,8 +32,8 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number.
-    pub fn next(&mut self) -> u64 {
+    /// Draws a number.
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ impl Random {
 
     /// A number below the bound, which must not be zero.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
+        (self.draw() % bound as u64) as usize
     }
 
     /// One of some.
@@ -53,13 +53,13 @@ impl Random {
 
     /// True in so many of a hundred cases.
     pub fn percent(&mut self, share: u64) -> bool {
-        self.next() % 100 < share
+        self.draw() % 100 < share
     }
 
     /// A length in lines: log-normal around 60, from 8 to 900.
     fn length(&mut self) -> usize {
         // The sum of twelve uniform numbers less six is as good as normal.
-        let normal = (0..12).map(|_| self.next() as f64 / u64::MAX as f64).sum::<f64>() - 6.0;
+        let normal = (0..12).map(|_| self.draw() as f64 / u64::MAX as f64).sum::<f64>() - 6.0;
         ((4.1 + 0.8 * normal).exp() as usize).clamp(8, 900)
     }
 }

@@ -123,7 +123,9 @@ impl Running {
                     }
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
-                Err(RecvTimeoutError::Timeout) => panic!("it did not say it in time; it said:\n{}", self.said.join("\n")),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("it did not say it in time; it said:\n{}", self.said.join("\n"))
+                }
             }
         }
     }

@@ -176,11 +176,21 @@ impl SourceFile<'_> {
         let topic = random.pick(&TOPICS);
         let _ = match self.language {
             Language::TypeScript => {
-                writeln!(text, "/** Does it to the {topic}. */\nexport function {name}(input: string, most = 9): number {{")
+                writeln!(
+                    text,
+                    "/** Does it to the {topic}. */\nexport function {name}(input: string, most = 9): number {{"
+                )
             }
-            Language::Python => writeln!(text, "def {name}(value: str, most: int = 9) -> int:\n    \"\"\"Do it to the {topic}.\"\"\""),
-            Language::Go => writeln!(text, "// {name} does it to the {topic}.\nfunc {name}(value string, most int) (int, error) {{"),
-            Language::Rust => writeln!(text, "/// Does it to the {topic}.\npub fn {name}(value: &str, most: usize) -> Result<usize, String> {{\n    let mut sum = most;"),
+            Language::Python => {
+                writeln!(text, "def {name}(value: str, most: int = 9) -> int:\n    \"\"\"Do it to the {topic}.\"\"\"")
+            }
+            Language::Go => {
+                writeln!(text, "// {name} does it to the {topic}.\nfunc {name}(value string, most int) (int, error) {{")
+            }
+            Language::Rust => writeln!(
+                text,
+                "/// Does it to the {topic}.\npub fn {name}(value: &str, most: usize) -> Result<usize, String> {{\n    let mut sum = most;"
+            ),
         };
         if self.has_fault && deed == self.deeds[0] {
             text.push_str(match self.language {
@@ -205,7 +215,9 @@ impl SourceFile<'_> {
         let callee = if self.imports.is_empty() { None } else { Some(*random.pick(&self.imports)) };
         let call = callee.filter(|_| random.percent(25)).map(|import| self.call(import));
         let _ = match (self.language, call, step % 3) {
-            (Language::TypeScript, Some(call), _) => writeln!(text, "  const v{step} = {call}(input + \"{topic}\", most);"),
+            (Language::TypeScript, Some(call), _) => {
+                writeln!(text, "  const v{step} = {call}(input + \"{topic}\", most);")
+            }
             (Language::TypeScript, None, 0) => writeln!(text, "  const v{step} = input.length * {number} + most;"),
             (Language::TypeScript, None, 1) => {
                 writeln!(text, "  if (most > {number}) {{ throw new Error(\"too many: {topic}\"); }}")
@@ -228,7 +240,10 @@ impl SourceFile<'_> {
             (Language::Rust, Some(call), _) => writeln!(text, "    sum += {call}(value, most)?;"),
             (Language::Rust, None, 0) => writeln!(text, "    sum += value.len() * {number};"),
             (Language::Rust, None, 1) => {
-                writeln!(text, "    if sum > {number}000 {{\n        return Err(\"too many: {topic}\".to_owned());\n    }}")
+                writeln!(
+                    text,
+                    "    if sum > {number}000 {{\n        return Err(\"too many: {topic}\".to_owned());\n    }}"
+                )
             }
             (Language::Rust, None, _) => writeln!(text, "    // The {topic} comes first."),
         };
@@ -239,10 +254,20 @@ impl SourceFile<'_> {
         let call = self.call(import);
         for case in 0..(self.lines / 5).max(1) {
             let _ = match self.language {
-                Language::TypeScript => writeln!(text, "test(\"case {case}\", () => {{\n  assert.ok({call}(\"a{case}\", 2) > 0);\n}});\n"),
-                Language::Python => writeln!(text, "def test_case_{case}():\n    assert {call}(\"a{case}\", 2) > 0\n\n"),
-                Language::Go => writeln!(text, "func TestCase{case}{0}(t *testing.T) {{\n\tif _, err := {call}(\"a{case}\", 2); err != nil {{\n\t\tt.Fatal(err)\n\t}}\n}}\n", capital(&self.stem)),
-                Language::Rust => writeln!(text, "#[test]\nfn case_{case}() {{\n    assert!({call}(\"a{case}\", 2).is_ok());\n}}\n"),
+                Language::TypeScript => {
+                    writeln!(text, "test(\"case {case}\", () => {{\n  assert.ok({call}(\"a{case}\", 2) > 0);\n}});\n")
+                }
+                Language::Python => {
+                    writeln!(text, "def test_case_{case}():\n    assert {call}(\"a{case}\", 2) > 0\n\n")
+                }
+                Language::Go => writeln!(
+                    text,
+                    "func TestCase{case}{0}(t *testing.T) {{\n\tif _, err := {call}(\"a{case}\", 2); err != nil {{\n\t\tt.Fatal(err)\n\t}}\n}}\n",
+                    capital(&self.stem)
+                ),
+                Language::Rust => {
+                    writeln!(text, "#[test]\nfn case_{case}() {{\n    assert!({call}(\"a{case}\", 2).is_ok());\n}}\n")
+                }
             };
         }
     }

@@ -161,6 +161,16 @@ fn an_interrupt_ends_a_claude_that_ignores_it() {
 }
 
 #[test]
+fn a_link_in_place_of_the_results_file_is_not_written_through() {
+    let machine = machine();
+    let precious = machine.at("bin/precious");
+    fs::write(&precious, "precious").unwrap();
+    run(&machine, "scenario-link", &[]).exits(0);
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    machine.each_task_once();
+}
+
+#[test]
 fn a_key_that_claude_prints_is_kept_nowhere() {
     let machine = machine();
     let end = run(&machine, "scenario-leaky", &[]).exits(0);

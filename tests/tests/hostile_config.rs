@@ -169,7 +169,10 @@ fn programs_of_the_repository_are_never_found_on_path() {
     let machine = machine();
     // A repository of git, so that git is wanted if anybody wants it.
     machine.write(".git/HEAD", "ref: refs/heads/main\n");
-    machine.write(".git/config", &format!("[core]\n\tfsmonitor = {}\n\trepositoryformatversion = 0\n", machine.repo().join("evil.sh").display()));
+    machine.write(
+        ".git/config",
+        &format!("[core]\n\tfsmonitor = {}\n\trepositoryformatversion = 0\n", machine.repo().join("evil.sh").display()),
+    );
     machine.write(".git/objects/keep", "");
     machine.write(".git/refs/heads/keep", "");
     run(&machine, &[]).exits(0);
@@ -198,5 +201,32 @@ fn the_state_of_an_audit_that_the_repository_brings_along_is_not_trusted() {
     fs::write(victim.join("precious"), "precious").unwrap();
     symlink(&victim, machine.repo().join(".assize")).unwrap();
     let end = run(&machine, &[]);
-    assert_eq!(fs::read_dir(&victim).unwrap().count(), 1, "it wrote through the link; exit {:?}\n{}", end.code, end.stderr);
+    assert_eq!(
+        fs::read_dir(&victim).unwrap().count(),
+        1,
+        "it wrote through the link; exit {:?}\n{}",
+        end.code,
+        end.stderr
+    );
+}
+
+#[test]
+fn an_audit_that_somebody_else_has_made_is_not_believed() {
+    let machine = machine();
+    let other = machine.at("data/other");
+    let as_other = |args: &[&str]| {
+        let place = |name: &str| other.join(name);
+        let call = machine.assize(args).env("HOME", place("home")).env("XDG_CACHE_HOME", place("cache"));
+        call.env("XDG_DATA_HOME", place("data")).env("XDG_STATE_HOME", place("state")).run()
+    };
+    as_other(&["run"]).exits(0);
+    let line = run(&machine, &[]).exits(2).stderr;
+    assert!(line.contains(".assize"), "{line}");
+    for command in ["status", "report", "plan"] {
+        machine.assize(&[command]).run().exits(2);
+    }
+    // Nor is it believed when it is moved to where its maker never had it.
+    machine.assize(&["run", "--state-dir", machine.at("data/mine").to_str().unwrap()]).run().exits(0);
+    fs::rename(machine.at("data/mine"), machine.at("data/moved")).unwrap();
+    machine.assize(&["run", "--state-dir", machine.at("data/moved").to_str().unwrap()]).run().exits(2);
 }

@@ -47,9 +47,7 @@ fn machine() -> Machine {
 
 /// The user's configuration of `actor`, which is used.
 fn act(machine: &Machine, behaviour: &str) {
-    machine.configure(&format!(
-        "[providers.actor]\nbehaviour = \"{behaviour}\"\nonly = \"victim/\"\n"
-    ));
+    machine.configure(&format!("[providers.actor]\nbehaviour = \"{behaviour}\"\nonly = \"victim/\"\n"));
 }
 
 fn run(machine: &Machine, more: &[&str]) -> Ended {
@@ -128,9 +126,7 @@ fn a_grant_in_the_configuration_is_for_one_digest() {
     let shown = machine.assize(&["plugin", "inspect", "--json", &actor]).run().exits(0).json();
     let digest = shown["sha256"].as_str().unwrap();
     let config = |digest: &str| {
-        format!(
-            "[providers.actor]\nbehaviour = \"run\"\n[grants.actor]\n{digest}program = [\"actor-tool\"]\n"
-        )
+        format!("[providers.actor]\nbehaviour = \"run\"\n[grants.actor]\n{digest}program = [\"actor-tool\"]\n")
     };
     for wrong in [String::new(), format!("digest = \"{}\"\n", "0".repeat(64))] {
         machine.configure(&config(&wrong));

@@ -117,7 +117,11 @@ fn two_audits_of_one_tree_give_the_same_bytes() {
     let (first, second) = (run("data/first", "1"), run("data/second", "4"));
     assert!(first.1 == second.1, "SARIF differs:\n{}", difference(&first.1, &second.1));
     // Launches are named after the time, so that the ledger can be asked for them. Nothing else may differ.
-    let nameless = |text: &str| text.lines().filter(|line| !line.trim().starts_with("\"launch\":")).fold(String::new(), |all, line| all + line + "\n");
+    let nameless = |text: &str| {
+        text.lines()
+            .filter(|line| !line.trim().starts_with("\"launch\":"))
+            .fold(String::new(), |all, line| all + line + "\n")
+    };
     let (first, second) = (nameless(&first.0), nameless(&second.0));
     assert!(first == second, "findings differ:\n{}", difference(&first, &second));
     assert!(!machine.repo().join(".assize").exists(), "with --state-dir the repository holds nothing of ours");
@@ -161,7 +165,15 @@ fn an_empty_repository_is_an_error_and_not_a_success() {
 fn strange_names_and_contents_are_audited_or_named() {
     let machine = Machine::new();
     let body = "export function f(input: string): number {\n  eval(input);\n  return 1;\n}\n";
-    let names = ["line\nbreak.ts", "quote\"'.ts", "$(touch marker).ts", "-dash.ts", "back\\slash.ts", "\u{1b}[31mred.ts", "日本語.ts"];
+    let names = [
+        "line\nbreak.ts",
+        "quote\"'.ts",
+        "$(touch marker).ts",
+        "-dash.ts",
+        "back\\slash.ts",
+        "\u{1b}[31mred.ts",
+        "日本語.ts",
+    ];
     for name in names {
         machine.write(name, body);
     }

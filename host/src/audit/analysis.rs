@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use assize_core::fact::{Fact, FileFacts, Observation, Relation};
 use assize_core::id::Digest;
 use assize_core::inventory::{FileRow, Inventory};
-use assize_sandbox::{CallContext, CallError};
+use assize_sandbox::{CallContext, Inspector};
 use assize_survey::read_bytes;
 use serde::{Deserialize, Serialize};
 
@@ -183,10 +183,16 @@ async fn inspect_all(
             let shared = shared.clone();
             tokio::spawn(async move {
                 let (root, analyzers, configs, open, next) = &*shared;
+                let call = CallContext { now_ms, ..CallContext::default() };
+                let inspectors = analyzers.iter().zip(configs).map(|(c, config)| c.plugin.inspector(config, &call));
+                let mut inspectors: Vec<_> = inspectors.collect();
                 let mut done = Vec::new();
-                while let Some((_, errand)) = open.get(next.fetch_add(1, Ordering::Relaxed)).map(|o| (o.0, &o.1)) {
-                    let component = &analyzers[errand.analyzer];
-                    done.push(inspect(root, component, &configs[errand.analyzer], errand, now_ms).await);
+                while let Some((_, errand)) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let inspected = match &mut inspectors[errand.analyzer] {
+                        Ok(inspector) => inspect(root, inspector, errand).await,
+                        Err(error) => Err(error.to_string()),
+                    };
+                    done.push((errand.key, inspected));
                 }
                 done
             })
@@ -206,23 +212,12 @@ async fn inspect_all(
         .collect()
 }
 
-async fn inspect(
-    root: &std::path::Path,
-    component: &Component,
-    config: &str,
-    errand: &Errand,
-    now_ms: u64,
-) -> (Digest, Inspected) {
-    let inspected = async {
-        let bytes = read_bytes(root, &errand.row).map_err(|error| error.to_string())?;
-        let call = CallContext { now_ms, ..CallContext::default() };
-        let (path, language) = (&errand.row.path, &errand.row.language);
-        let facts = component.plugin.inspect(path, language, &bytes, config, &call).await;
-        let facts = facts.map_err(|error: CallError| error.to_string())?;
-        let body = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
-        Ok((body, facts))
-    };
-    (errand.key, inspected.await)
+async fn inspect(root: &std::path::Path, inspector: &mut Inspector, errand: &Errand) -> Inspected {
+    let bytes = read_bytes(root, &errand.row).map_err(|error| error.to_string())?;
+    let facts = inspector.inspect(&errand.row.path, &errand.row.language, &bytes).await;
+    let facts = facts.map_err(|error| error.to_string())?;
+    let body = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;
+    Ok((body, facts))
 }
 
 fn file_facts(errand: &Errand, analyzers: &[Component], facts: Vec<Fact>) -> FileFacts {

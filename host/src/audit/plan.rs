@@ -38,6 +38,13 @@ impl PlanRecord {
 }
 
 impl Audit {
+    /// Whether the recorded plan is the one that would be made now.
+    pub fn plan_is_current(&self, surveyed: &Surveyed) -> Result<bool, AuditError> {
+        let options = plan_options(&self.settings);
+        let inputs = plan_digest(&options, structure_digest(&self.catalog, &self.settings, surveyed.digest));
+        Ok(self.store.artifact_stamp(PLAN)?.is_some_and(|stamp| stamp.inputs == inputs))
+    }
+
     /// The plan, made again when anything that it depends on has changed. `None` beside it says that it was current.
     pub async fn refresh_plan(
         &mut self,

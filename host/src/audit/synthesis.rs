@@ -17,6 +17,7 @@ use assize_core::review::{
     merge_findings,
 };
 use assize_core::task::Task;
+use serde::{Deserialize, Serialize};
 use assize_store::{LaunchRow, LaunchState, Store, TaskRow, TaskState};
 
 use super::inventory::INVENTORY;
@@ -28,6 +29,11 @@ use crate::config::Settings;
 
 /// Name of the artifact that says what the report was made from.
 const REPORT: &str = "report";
+/// Name of the value that says of which state of the store the report tells.
+const REPORT_STATE: &str = "report-state";
+const MARKDOWN: &str = "audit-report.md";
+const FINDINGS: &str = "audit-findings.json";
+const SARIF: &str = "audit.sarif";
 /// Results of a lane from which on nothing but empty ones is suspicious.
 const EMPTY_RESULTS: u64 = 20;
 /// Version of rendering: a change of it writes reports again.
@@ -45,7 +51,7 @@ pub struct Findings {
 }
 
 /// What a report comes to.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     /// Whether every required pair is reviewed or waived and nothing is parked.
     pub complete: bool,
@@ -73,28 +79,49 @@ pub struct ReportFiles {
 impl Audit {
     /// Writes the report, unless the one that is there was made from the same state of the store.
     pub fn refresh_report(&mut self) -> Result<ReportFiles, AuditError> {
+        if let Some(files) = self.current_report()? {
+            return Ok(files);
+        }
         let input = self.report_input()?;
         let json = render_findings_json(&input);
         let inputs = Digest::of_parts([REPORT_VERSION, json.as_bytes()]);
-        let known = self.store.artifact_stamp(REPORT)?.is_some_and(|stamp| stamp.inputs == inputs);
         let verdict = verdict_of(&input);
-        let mut publish = |name: &str, render: &dyn Fn() -> String| -> Result<PathBuf, AuditError> {
-            let there = self.settings.state_dir.join("report").join(name);
-            if known && there.is_file() {
-                return Ok(there);
-            }
-            Ok(self.store.publish(&Path::new("report").join(name), render().as_bytes())?)
-        };
-        let files = ReportFiles {
-            markdown: publish("audit-report.md", &|| render_markdown(&input))?,
-            findings: publish("audit-findings.json", &|| json.clone())?,
-            sarif: publish("audit.sarif", &|| render_sarif(&input))?,
-            verdict,
-        };
-        if !known {
-            self.store.put_artifact(REPORT, inputs, b"{}", clock::now_ms())?;
+        for (name, text) in
+            [(MARKDOWN, render_markdown(&input)), (FINDINGS, json), (SARIF, render_sarif(&input))]
+        {
+            self.store.publish(&Path::new("report").join(name), text.as_bytes())?;
         }
-        Ok(files)
+        let body = serde_json::to_vec(&verdict)
+            .map_err(|error| AuditError::Record { name: REPORT.to_owned(), message: error.to_string() })?;
+        self.store.put_artifact(REPORT, inputs, &body, clock::now_ms())?;
+        self.store.set_meta(REPORT_STATE, &self.report_state()?)?;
+        Ok(self.report_files(verdict))
+    }
+
+    /// The report that is there, when nothing has happened since it was written: the ledger's head says so.
+    fn current_report(&self) -> Result<Option<ReportFiles>, AuditError> {
+        let state = self.report_state()?;
+        if self.store.meta(REPORT_STATE)? != Some(state) {
+            return Ok(None);
+        }
+        let Some(verdict) = load(&self.store, REPORT)? else { return Ok(None) };
+        let files = self.report_files(verdict);
+        let there = [&files.markdown, &files.findings, &files.sarif].iter().all(|file| file.is_file());
+        Ok(there.then_some(files))
+    }
+
+    fn report_files(&self, verdict: Verdict) -> ReportFiles {
+        let dir = self.settings.state_dir.join("report");
+        let file = |name: &str| dir.join(name);
+        ReportFiles { markdown: file(MARKDOWN), findings: file(FINDINGS), sarif: file(SARIF), verdict }
+    }
+
+    /// What a report depends on, as text: every change of the store is in the ledger, and the rest is named here.
+    fn report_state(&self) -> Result<String, AuditError> {
+        let head = self.store.ledger_head()?;
+        let settings = format!("{:?} {:?}", self.settings.require, self.settings.lenses);
+        let version = env!("CARGO_PKG_VERSION");
+        Ok(Digest::of_parts([REPORT_VERSION, version.as_bytes(), head.as_bytes(), settings.as_bytes()]).to_string())
     }
 
     /// Everything that the report is made from.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use assize_core::codec::{WorkerPlaces, render_pending_tasks, render_worker_task};
 use assize_core::id::LaunchId;
 use assize_core::task::Task;
+use assize_store::StateDir;
 
 use crate::launch::Places;
 
@@ -51,17 +52,45 @@ pub(super) fn worker_places(places: &Places, launch: &LaunchId, exe: &Path, time
     }
 }
 
-/// Writes prompt, task and tasks.
-pub(super) fn write_contract(
-    places: &Places,
-    worker: &WorkerPlaces,
-    tasks: &[&Task],
-    read_paths: &[String],
-    prompt: &str,
-) -> std::io::Result<()> {
-    fs::write(&places.prompt_file, prompt)?;
-    fs::write(&places.task_file, render_worker_task(worker, read_paths))?;
-    fs::write(&places.pending_tasks_file, render_pending_tasks(tasks))
+/// What lies in a run directory before a program starts. It is written when it is first needed: a reviewer that starts
+/// nothing and asks nobody leaves no directory behind.
+pub(super) struct Contract {
+    state: StateDir,
+    launch: LaunchId,
+    files: [(PathBuf, String); 3],
+    written: bool,
+}
+
+impl Contract {
+    pub(super) fn new(
+        state: StateDir,
+        launch: LaunchId,
+        places: &Places,
+        worker: &WorkerPlaces,
+        tasks: &[&Task],
+        read_paths: &[String],
+        prompt: &str,
+    ) -> Self {
+        let files = [
+            (places.prompt_file.clone(), prompt.to_owned()),
+            (places.task_file.clone(), render_worker_task(worker, read_paths)),
+            (places.pending_tasks_file.clone(), render_pending_tasks(tasks)),
+        ];
+        Self { state, launch, files, written: false }
+    }
+
+    /// Makes the run directory and writes prompt, task and tasks, once.
+    pub(super) fn write(&mut self) -> Result<(), String> {
+        if self.written {
+            return Ok(());
+        }
+        self.state.make_run_dir(&self.launch).map_err(|error| error.to_string())?;
+        for (path, text) in &self.files {
+            fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        self.written = true;
+        Ok(())
+    }
 }
 
 /// The answer in the results file; none where there is no plain file with something in it. A link is not followed.

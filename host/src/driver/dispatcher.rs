@@ -227,7 +227,7 @@ impl<'a> Dispatcher<'a> {
         })?;
         store.start_launch(&launch_id, now_ms)?;
         let run_dir = match store.dir() {
-            Some(dir) => dir.make_run_dir(&launch_id)?,
+            Some(dir) => dir.run_dir(&launch_id)?,
             None => return Err(AuditError::NotFound("the store has no directory for launches".to_owned())),
         };
         let errors: EarlierErrors =

@@ -15,6 +15,7 @@ use assize_core::result::ReviewerKind;
 use assize_survey::read_text;
 use tokio::time::Instant;
 
+use super::contract::Contract;
 use crate::config::Environment;
 use crate::launch::{
     Cancel, LaunchHome, Places, ProgramSpec, Urgency, launch_environment, place_files, resolve_pieces, resolve_program,
@@ -41,6 +42,8 @@ pub(super) struct Stage {
     pub exe: PathBuf,
     /// The environment.
     pub environment: Arc<Environment>,
+    /// What is written before anybody outside sees the launch.
+    pub contract: Contract,
     /// Places of the launch.
     pub places: Places,
     /// The prompt.
@@ -49,6 +52,8 @@ pub(super) struct Stage {
     pub rows: HashMap<String, FileRow>,
     /// Observations of analyzers, by path.
     pub observations: Arc<HashMap<String, Vec<Observation>>>,
+    /// Files that an analyzer could not look at, with the reason: nobody may say that they were reviewed by rules.
+    pub unanalyzed: Arc<HashMap<String, String>>,
     /// When the launch must be over.
     pub deadline: Instant,
     /// Ends it earlier.
@@ -64,6 +69,11 @@ impl Stage {
     pub(super) async fn perform(&mut self, effect: Effect) -> EffectEvent {
         if let Err(denied) = check_effect(&self.plugin, &effect, &self.grants) {
             return EffectEvent::Failed(Failure::new("denied", denied.to_string()));
+        }
+        if !matches!(effect, Effect::Analyze(_)) {
+            if let Err(message) = self.contract.write() {
+                return EffectEvent::Failed(Failure::new("spawn", message));
+            }
         }
         let performed = match effect {
             Effect::RunProgram(run) => self.run(run).await,
@@ -167,6 +177,9 @@ impl Stage {
         let mut found = Vec::new();
         for path in &wish.paths {
             self.check_path(path)?;
+            if let Some(why) = self.unanalyzed.get(path) {
+                return Err(Failure::new("invalid", format!("{path} could not be analyzed: {why}")));
+            }
             let observations = self.observations.get(path).map(Vec::as_slice).unwrap_or_default();
             let of_lens = |o: &&Observation| wish.lens.as_ref().is_none_or(|lens| *lens == o.finding.lens);
             let of_analyzer = |o: &&Observation| wish.analyzers.is_empty() || wish.analyzers.contains(&o.analyzer);

@@ -16,9 +16,10 @@ use assize_core::result::{Reviewer, ReviewerKind};
 use assize_core::review::{CheckOptions, Checked, check_answer};
 use assize_core::task::Task;
 use assize_sandbox::{CallContext, CallError};
+use assize_store::StateDir;
 use tokio::time::Instant;
 
-use super::contract::{places, read_answer, worker_places, write_contract};
+use super::contract::{Contract, places, read_answer, worker_places};
 use super::effects::Stage;
 use crate::audit::LaunchSources;
 use crate::clock;
@@ -32,6 +33,8 @@ pub(super) struct Shared {
     pub root: PathBuf,
     /// Our own binary.
     pub exe: PathBuf,
+    /// Where run directories are made.
+    pub state_dir: StateDir,
     /// The environment.
     pub environment: Arc<Environment>,
     /// The provider.
@@ -42,6 +45,8 @@ pub(super) struct Shared {
     pub inventory: Inventory,
     /// Observations by path.
     pub observations: Arc<HashMap<String, Vec<Observation>>>,
+    /// Files that an analyzer could not look at, with the reason.
+    pub unanalyzed: Arc<HashMap<String, String>>,
     /// Model that was asked for.
     pub model: Option<String>,
     /// Milliseconds of one launch.
@@ -54,7 +59,7 @@ pub(super) struct Shared {
 pub(super) struct Order {
     /// Launch.
     pub launch: LaunchId,
-    /// Its run directory, made already.
+    /// Its run directory, made when it is needed.
     pub run_dir: PathBuf,
     /// Tasks.
     pub tasks: Vec<Task>,
@@ -96,14 +101,11 @@ pub(super) struct LaunchReport {
 pub(super) async fn launch(shared: Arc<Shared>, order: Order) -> LaunchReport {
     let started = Instant::now();
     let rows = rows_of(&shared.inventory, &order.tasks);
-    let (conclusion, stage) = match prepare(&shared, &order, &rows) {
-        Ok((request, stage)) => drive(&shared, &order, request, stage).await,
-        Err(message) => (conclude(Outcome::Crashed, message), None),
-    };
+    let (request, stage) = prepare(&shared, &order, &rows);
+    let (conclusion, stage) = drive(&shared, &order, request, stage).await;
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let readings = read_limits(&shared, &conclusion.evidence).await;
-    let (kind, exit) = stage.map_or((None, None), |stage| (stage.seen, stage.exit));
-    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind, exit })
+    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind: stage.seen, exit: stage.exit })
 }
 
 /// What was seen of a launch beside its conclusion.
@@ -122,8 +124,10 @@ fn judge(shared: &Shared, order: Order, conclusion: Conclusion, seen: Seen) -> L
     let answer = match (&written, &conclusion.results) {
         (Some(Ok(text)), _) => Some(text.clone()),
         (_, Some(text)) => {
-            // Kept as a file too: people can open it, and a later host can sweep it.
-            let _ = std::fs::write(&file, text);
+            // Kept as a file too, where the launch has a directory: people can open it, and a later host can sweep it.
+            if order.run_dir.is_dir() {
+                let _ = std::fs::write(&file, text);
+            }
             Some(text.clone())
         }
         _ => None,
@@ -209,16 +213,16 @@ pub(super) fn rows_of(inventory: &Inventory, tasks: &[Task]) -> HashMap<String, 
         .collect()
 }
 
-/// Writes the run directory and words the request.
-fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> Result<(LaunchRequest, Stage), String> {
+/// Words the request, and sets the stage for its effects.
+fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (LaunchRequest, Stage) {
     let places = places(&shared.root, &order.run_dir);
     let tasks: Vec<&Task> = order.tasks.iter().collect();
     let prompt = render_prompt(&tasks, &order.context);
     let mut read_paths: Vec<String> = rows.keys().cloned().collect();
     read_paths.sort();
     let worker = worker_places(&places, &order.launch, &shared.exe, shared.timeout_ms);
-    write_contract(&places, &worker, &tasks, &read_paths, &prompt)
-        .map_err(|error| format!("the run directory of {} cannot be written: {error}", order.launch))?;
+    let state = shared.state_dir.clone();
+    let contract = Contract::new(state, order.launch.clone(), &places, &worker, &tasks, &read_paths, &prompt);
     let shell: Vec<String> = worker.worker_command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let json = serde_json::to_string(&worker.worker_command).unwrap_or_default();
     let request = LaunchRequest {
@@ -246,16 +250,18 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> R
         root: shared.root.clone(),
         exe: shared.exe.clone(),
         environment: shared.environment.clone(),
+        contract,
         places,
         prompt,
         rows: rows.clone(),
         observations: shared.observations.clone(),
+        unanalyzed: shared.unanalyzed.clone(),
         deadline: Instant::now() + Duration::from_millis(shared.timeout_ms),
         cancel: order.cancel.clone(),
         seen: None,
         exit: None,
     };
-    Ok((request, stage))
+    (request, stage)
 }
 
 /// Steps through the component until it concludes or fails.
@@ -264,7 +270,7 @@ async fn drive(
     order: &Order,
     request: LaunchRequest,
     mut stage: Stage,
-) -> (Conclusion, Option<Stage>) {
+) -> (Conclusion, Stage) {
     let seed = *blake3::hash(order.launch.as_str().as_bytes()).as_bytes();
     let call = CallContext { now_ms: request.now_ms, seed, ..CallContext::default() };
     let failed = |error: CallError| {
@@ -278,14 +284,14 @@ async fn drive(
     };
     let mut launch = match shared.chosen.component.plugin.start_launch(request, &call).await {
         Ok(launch) => launch,
-        Err(error) => return (failed(error), Some(stage)),
+        Err(error) => return (failed(error), stage),
     };
     let mut event: Option<EffectEvent> = None;
     loop {
         match launch.next(event.take()).await {
             Ok(Step::Perform(effect)) => event = Some(stage.perform(effect).await),
-            Ok(Step::Done(conclusion)) => return (conclusion, Some(stage)),
-            Err(error) => return (failed(error), Some(stage)),
+            Ok(Step::Done(conclusion)) => return (conclusion, stage),
+            Err(error) => return (failed(error), stage),
         }
     }
 }

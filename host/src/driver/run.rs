@@ -8,7 +8,7 @@ use assize_core::id::LaneId;
 use assize_core::result::ReviewerKind;
 use assize_core::review::{DEEPENING_ROUNDS, DeepeningInput, apply_verdicts, derive_findings, plan_deepening};
 use assize_core::task::Task;
-use assize_store::{TaskRow, TaskState};
+use assize_store::{StateDir, TaskRow, TaskState};
 use assize_survey::case_folds;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -95,6 +95,9 @@ async fn one_pass(
         let detail = format!("{freed} launches of a host that is gone: {saved} results saved, the rest is free again");
         reporter.report(&RunEvent::Stage { name: "recovery", detail });
     }
+    if nothing_is_open(audit, &surveyed, chosen)? {
+        return Ok((RunEnd::Complete, false));
+    }
     let (record, mut facts) = audit.refresh_structure(&surveyed).await?;
     if let Some(facts) = &facts {
         let (units, edges) = (record.structure.units.len(), record.structure.edges.len());
@@ -123,12 +126,16 @@ async fn one_pass(
     let shared = Arc::new(Shared {
         root: audit.settings.root.clone(),
         exe: own_binary()?,
+        state_dir: StateDir::existing(&audit.settings.state_dir)?,
         environment: Arc::new(audit.settings.environment.clone()),
         chosen: chosen.clone(),
         rate_limits: audit.catalog.rate_limits(&chosen.name).cloned(),
         fold_case: case_folds(&audit.settings.root),
         inventory: surveyed.inventory,
         observations: Arc::new(facts.observations()),
+        unanalyzed: Arc::new(
+            facts.problems.iter().map(|p| (p.path.clone(), format!("{}: {}", p.analyzer, p.message))).collect(),
+        ),
         model: audit.settings.model.clone(),
         timeout_ms: audit.settings.timeout_ms,
     });
@@ -155,6 +162,16 @@ async fn one_pass(
         End::Blocked(causes) => RunEnd::Incomplete(causes),
     };
     Ok((end, again))
+}
+
+/// Whether the plan is what would be made now and every task of it is done, so that nothing has to be loaded. Not said
+/// when somebody who can think is asked: what rules have done may then be open again.
+fn nothing_is_open(audit: &Audit, surveyed: &Surveyed, chosen: &Chosen) -> Result<bool, AuditError> {
+    if chosen.name != "rules" || !audit.plan_is_current(surveyed)? {
+        return Ok(false);
+    }
+    let states = audit.store.task_states()?;
+    Ok(!states.is_empty() && states.iter().all(|(_, state, _)| *state == TaskState::Done))
 }
 
 /// Rules cannot judge what others found, and their own findings need no second look by themselves.

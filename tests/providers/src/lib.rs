@@ -1,8 +1,6 @@
 //! What the providers have in common: an honest answer that needs no reviewer, and the program that one may ask for.
 
-use assize_plugin_sdk::{
-    Conclusion, Description, LaunchRequest, Outcome, Piece, Request, RunProgram, Service, Stdin,
-};
+use assize_plugin_sdk::{Conclusion, Description, LaunchRequest, Outcome, Piece, Request, RunProgram, Service, Stdin};
 use serde_json::{Value, json};
 
 /// A description with these names.

@@ -61,7 +61,11 @@ fn read_call() -> Result<String, String> {
     if !Path::new(&variable("HOME")).ends_with("home") || std::env::var_os("STRAY").is_some() {
         return Err("the environment is not a launch's own".to_owned());
     }
-    if std::env::current_dir().is_ok_and(|dir| dir.join(".assize").is_dir()) { Ok(scenario) } else { Err("not in the repository".to_owned()) }
+    if std::env::current_dir().is_ok_and(|dir| dir.join(".assize").is_dir()) {
+        Ok(scenario)
+    } else {
+        Err("not in the repository".to_owned())
+    }
 }
 
 fn beside(name: &str) -> PathBuf {
@@ -145,7 +149,11 @@ fn play(scenario: &str, launch: usize, prompt: &str) -> ExitCode {
             say_limits("allowed_warning", 0.97, now_s() + 3);
             say(json!({"type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
                 "retry_delay_ms": 1500, "error_status": 429, "error": "rate_limit", "session_id": "3f"}));
-            say_error(Some(429), "rate_limit", "API Error: Request rejected (429) · Number of requests has exceeded your rate limit");
+            say_error(
+                Some(429),
+                "rate_limit",
+                "API Error: Request rejected (429) · Number of requests has exceeded your rate limit",
+            );
             return ExitCode::FAILURE;
         }
         ("usage-limit", _) => {
@@ -163,14 +171,24 @@ fn play(scenario: &str, launch: usize, prompt: &str) -> ExitCode {
         }
         ("no-result-event", _) => say_answer(&answer(prompt)),
         ("max-turns", _) => {
-            say(json!({"type": "result", "subtype": "error_max_turns", "is_error": true, "terminal_reason": "max_turns",
-                "errors": ["Reached maximum number of turns (3)"], "num_turns": 4, "usage": {}}));
+            say(
+                json!({"type": "result", "subtype": "error_max_turns", "is_error": true, "terminal_reason": "max_turns",
+                "errors": ["Reached maximum number of turns (3)"], "num_turns": 4, "usage": {}}),
+            );
             return ExitCode::FAILURE;
         }
         ("prose-around", _) => {
-            let text = format!("I read all files. My findings:\n\n```json\n{}\n```\n\nThere is [nothing] more.", answer(prompt));
+            let text = format!(
+                "I read all files. My findings:\n\n```json\n{}\n```\n\nThere is [nothing] more.",
+                answer(prompt)
+            );
             say_answer(&text);
             say_result(&text);
+        }
+        ("link", _) => {
+            let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+            std::os::unix::fs::symlink(beside("precious"), home.with_file_name("audit-results.json")).unwrap();
+            say_result(&answer(prompt));
         }
         ("leaky", _) => {
             let key = std::env::var("ANTHROPIC_API_KEY").unwrap_or_default();

@@ -8,6 +8,7 @@
 //! time; the directory remembers them. Everything is told by arguments, because the environment of a launch is empty.
 #![allow(clippy::disallowed_methods, reason = "a reviewer that misbehaves starts and reads what it likes")]
 #![allow(clippy::unwrap_used, reason = "whoever calls it wrongly sees where")]
+#![allow(clippy::zombie_processes, reason = "what it leaves behind is to be found by its host")]
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "it floods its outputs when it is asked to")]
 
 use std::collections::HashMap;
@@ -123,7 +124,9 @@ impl Desk {
             "garbage" => self.give("%PDF-1.4 \u{0} not what was asked for {{{{[[[["),
             "truncated" => self.give(&honest[..honest.len() / 4]),
             "empty" => self.give(""),
-            "prose" => self.give(&format!("Here is what I found [1]:\n\n{honest}\n\nTell me if you need more {{detail}}.")),
+            "prose" => {
+                self.give(&format!("Here is what I found [1]:\n\n{honest}\n\nTell me if you need more {{detail}}."))
+            }
             "fenced" => self.give(&format!("```json\n{honest}\n```\n")),
             "missing" => ExitCode::SUCCESS,
             "exit1" => ExitCode::FAILURE,
@@ -140,7 +143,8 @@ impl Desk {
                 self.give(&Value::Array(answers).to_string())
             }
             "duplicate" => {
-                let twice: Vec<Value> = self.answers.iter().flat_map(|answer| [answer.clone(), answer.clone()]).collect();
+                let twice: Vec<Value> =
+                    self.answers.iter().flat_map(|answer| [answer.clone(), answer.clone()]).collect();
                 self.give(&Value::Array(twice).to_string())
             }
             "bad-lines" => self.give_changed(|answer| {
@@ -159,7 +163,8 @@ impl Desk {
                 thread::park();
             },
             "hang-ignore-term" => {
-                let error = Command::new("sh").args(["-c", "trap '' TERM INT HUP; while :; do sleep 1000; done"]).exec();
+                let error =
+                    Command::new("sh").args(["-c", "trap '' TERM INT HUP; while :; do sleep 1000; done"]).exec();
                 panic!("{error}")
             }
             "grandchild-pipe" => {

@@ -31,6 +31,12 @@ fn the_reached_gate_is_said_to_people() {
     let end = machine.assize(&["run", "--fail-on", "medium"]).run().exits(1);
     let told = format!("{}{}", end.stdout, end.stderr);
     assert!(told.contains("fail-on") || told.contains("gate"), "why it failed is not said:\n{told}");
+}
+
+#[test]
+fn the_reached_gate_is_said_to_scripts() {
+    let machine = Machine::new();
+    machine.write("a.py", FAULT);
     let end = machine.assize(&["run", "--json", "--fail-on", "medium"]).run().exits(1);
     assert!(end.json().as_object().unwrap().keys().any(|key| key.contains("gate")), "{}", end.stdout);
 }

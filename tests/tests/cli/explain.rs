@@ -59,7 +59,11 @@ fn a_file_is_explained_whether_it_is_audited_or_not() {
     let (value, text) = explained(&machine, "notes.md");
     assert_eq!(value["facts"]["row"]["reason"], "doc-only");
     assert!(text.contains("doc-only"), "{text}");
-    // As a shell's completion writes it.
+}
+
+#[test]
+fn a_file_is_explained_as_a_shell_completes_its_name() {
+    let machine = audited();
     let absolute = machine.repo().join("src/a.py");
     assert_eq!(explained(&machine, absolute.to_str().unwrap()).0["name"], "src/a.py");
 }

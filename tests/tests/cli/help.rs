@@ -4,9 +4,22 @@ use assize_tests::Machine;
 
 /// Every command with its words.
 pub(crate) const COMMANDS: [&[&str]; 16] = [
-    &["run"], &["plan"], &["status"], &["next"], &["explain"], &["report"], &["import-results"], &["plugin"],
-    &["plugin", "list"], &["plugin", "inspect"], &["provider", "list"], &["provider", "check"], &["ledger", "show"],
-    &["ledger", "verify"], &["clean"], &["version"],
+    &["run"],
+    &["plan"],
+    &["status"],
+    &["next"],
+    &["explain"],
+    &["report"],
+    &["import-results"],
+    &["plugin"],
+    &["plugin", "list"],
+    &["plugin", "inspect"],
+    &["provider", "list"],
+    &["provider", "check"],
+    &["ledger", "show"],
+    &["ledger", "verify"],
+    &["clean"],
+    &["version"],
 ];
 
 #[test]
@@ -30,11 +43,18 @@ fn every_command_explains_itself_and_each_of_its_flags() {
 /// No flag stands there without a word about it, on its own line or the next.
 fn bare_flags(words: &[&str], help: &str) {
     let lines: Vec<&str> = help.lines().collect();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.trim_start().starts_with('-')) {
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_flag(line)) {
         let beside = line.trim_start().split_once("  ").is_some_and(|(_, text)| !text.trim().is_empty());
-        let below = lines.get(at + 1).is_some_and(|next| !next.trim().is_empty() && !next.trim_start().starts_with('-'));
+        let below =
+            lines.get(at + 1).is_some_and(|next| !next.trim().is_empty() && !next.trim_start().starts_with('-'));
         assert!(beside || below, "{words:?}: {line:?} is not explained");
     }
+}
+
+/// Values of a flag are a list with dashes, too.
+fn is_flag(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with('-') && !line.starts_with("- ")
 }
 
 #[test]

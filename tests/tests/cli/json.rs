@@ -22,7 +22,10 @@ fn every_command_prints_one_json_value() {
     assert_eq!((&next["obligation"], &next["state"]), (&"inventory".into(), &"missing".into()));
     has(&json(&machine, &["plan", "--json"]), &["files", "units", "edges", "required", "tasks"]);
     has(&json(&machine, &["next", "--json"]), &["state"]);
-    has(&json(&machine, &["run", "--json"]), &["end", "causes", "launches", "findings", "report", "findings_file", "sarif"]);
+    has(
+        &json(&machine, &["run", "--json"]),
+        &["end", "causes", "launches", "findings", "report", "findings_file", "sarif"],
+    );
     has(&json(&machine, &["status", "--json"]), &["obligations", "tasks", "coverage", "findings", "complete"]);
     assert_eq!(json(&machine, &["next", "--json"])["obligation"], Value::Null);
     has(&json(&machine, &["report", "--json"]), &["contract_version", "findings"]);

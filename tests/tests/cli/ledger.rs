@@ -15,17 +15,21 @@ fn audited() -> (Machine, PathBuf) {
 /// Changes the store as somebody with a database tool would: the guards of the tables are no secret.
 fn tamper(store: &PathBuf, statement: &str) {
     let base = Connection::open(store).unwrap();
-    let guards: Vec<String> = base
-        .prepare("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+    let guards: Vec<(String, String)> = base
+        .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
         .unwrap()
-        .query_map([], |row| row.get(0))
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap()
         .map(Result::unwrap)
         .collect();
-    for guard in guards {
-        base.execute_batch(&format!("DROP TRIGGER \"{guard}\"")).unwrap();
+    for (name, _) in &guards {
+        base.execute_batch(&format!("DROP TRIGGER \"{name}\"")).unwrap();
     }
     base.execute_batch(statement).unwrap();
+    // The guards are put back, so that nothing but the entries tells of it.
+    for (_, statement) in &guards {
+        base.execute_batch(statement).unwrap();
+    }
 }
 
 #[test]

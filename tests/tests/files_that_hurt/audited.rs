@@ -32,7 +32,9 @@ pub(crate) struct Audited {
     pub(crate) document: Value,
     /// The report for people.
     pub(crate) report: String,
-    /// What was said on standard error, of all calls.
+    /// What `run` said on standard error.
+    pub(crate) run_said: String,
+    /// What `run` and `plan` said on standard error.
     pub(crate) said: String,
 }
 
@@ -57,7 +59,15 @@ pub(crate) fn audit_with(machine: &Machine, flags: &[&str]) -> Audited {
     let document: Value = serde_json::from_str(&read(&outcome["findings_file"])).unwrap();
     let findings = document["findings"].as_array().unwrap().clone();
     let report = read(&outcome["report"]);
-    Audited { outcome, rows, findings, document, report, said: run.stderr + &plan.stderr }
+    Audited {
+        outcome,
+        rows,
+        findings,
+        document,
+        report,
+        said: format!("{}\n{}", run.stderr, plan.stderr),
+        run_said: run.stderr,
+    }
 }
 
 fn read(path: &Value) -> String {

@@ -17,24 +17,32 @@ fn a_key_is_found_in_every_encoding_at_its_line() {
     put(&machine, "utf8_mark.py", [b"\xef\xbb\xbf", text.as_bytes()].concat());
     put(&machine, "mark_first_line.py", format!("\u{feff}KEY = \"{KEY}\"\n"));
     put(&machine, "latin1.py", [&b"# caf\xe9\n"[..], text.as_bytes()].concat());
-    for (name, mark, big) in [("le", false, false), ("be", false, true), ("le_mark", true, false), ("be_mark", true, true)]
-    {
-        put(&machine, &format!("{name}.py"), utf16(&text, mark, big));
-    }
+    put(&machine, "le_mark.py", utf16(&text, true, false));
+    put(&machine, "be_mark.py", utf16(&text, true, true));
     let audited = audit(&machine);
     for (path, line, encoding) in [
         ("utf8.py", 3, "utf8"),
         ("utf8_mark.py", 3, "utf8-bom"),
         ("mark_first_line.py", 1, "utf8-bom"),
         ("latin1.py", 4, "latin1"),
-        ("le.py", 3, "utf16-le"),
-        ("be.py", 3, "utf16-be"),
         ("le_mark.py", 3, "utf16-le"),
         ("be_mark.py", 3, "utf16-be"),
     ] {
         audited.is(path, "auditable", "source");
         assert_eq!(audited.row(path)["encoding"], encoding, "{path}");
         audited.key_found(path, line);
+    }
+}
+
+#[test]
+fn a_key_is_found_in_utf16_without_a_mark() {
+    let machine = Machine::new();
+    for (name, big, encoding) in [("le.py", false, "utf16-le"), ("be.py", true, "utf16-be")] {
+        put(&machine, name, utf16(&with_key(), false, big));
+        let audited = audit(&machine);
+        assert_eq!(audited.row(name)["encoding"], encoding);
+        audited.is(name, "auditable", "source");
+        audited.key_found(name, 3);
     }
 }
 

@@ -35,9 +35,24 @@ pub(crate) fn init(dir: &Path) {
 fn nested_ignore_rules_and_their_exceptions_are_gits() {
     let machine = Machine::new();
     let paths = [
-        "a.log.py", "keep.gen.py", "drop.gen.py", "sub/x.gen.py", "sub/back.gen.py", "sub/deep/back.gen.py", "build/out.py",
-        "sub/build/out.py", "data/in.py", "data/keep/in.py", "data/keep/not.py", "tracked.gen.py", "own.py", "kept_own.py",
-        "info.py", "sp ace.py", "#hash.py", "!bang.py",
+        "a.log.py",
+        "keep.gen.py",
+        "drop.gen.py",
+        "sub/x.gen.py",
+        "sub/back.gen.py",
+        "sub/deep/back.gen.py",
+        "build/out.py",
+        "sub/build/out.py",
+        "data/in.py",
+        "data/keep/in.py",
+        "data/keep/not.py",
+        "tracked.gen.py",
+        "own.py",
+        "kept_own.py",
+        "info.py",
+        "sp ace.py",
+        "#hash.py",
+        "!bang.py",
     ];
     for path in paths {
         put(&machine, path, with_key());
@@ -45,14 +60,24 @@ fn nested_ignore_rules_and_their_exceptions_are_gits() {
     init(machine.repo());
     git(machine.repo(), &["rm", "-q", "-r", "--cached", "."]);
     git(machine.repo(), &["add", "-f", "tracked.gen.py"]);
-    put(&machine, ".gitignore", "*.gen.py\n!keep.gen.py\n/build/\ndata/*\n!data/keep/\ndata/keep/*\n!data/keep/in.py\nsp\\ ace.py\n\\#hash.py\n\\!bang.py\n");
+    put(
+        &machine,
+        ".gitignore",
+        "*.gen.py\n!keep.gen.py\n/build/\ndata/*\n!data/keep/\ndata/keep/*\n!data/keep/in.py\nsp\\ ace.py\n\\#hash.py\n\\!bang.py\n",
+    );
     put(&machine, "sub/.gitignore", "!back.gen.py\n");
     put(&machine, "sub/deep/.gitignore", "back.*\n");
     put(&machine, ".assizeignore", "*own.py\n!kept_own.py\n");
     fs::write(machine.repo().join(".git/info/exclude"), "info.py\n").unwrap();
     let audited = audit(&machine);
     let wanted = [
-        "a.log.py", "data/keep/in.py", "keep.gen.py", "kept_own.py", "sub/back.gen.py", "sub/build/out.py", "tracked.gen.py",
+        "a.log.py",
+        "data/keep/in.py",
+        "keep.gen.py",
+        "kept_own.py",
+        "sub/back.gen.py",
+        "sub/build/out.py",
+        "tracked.gen.py",
     ];
     let sources: Vec<&str> = audited.auditable().into_iter().filter(|path| path.ends_with(".py")).collect();
     assert_eq!(sources, wanted);
@@ -122,14 +147,18 @@ fn a_linked_worktree_and_a_shallow_clone_are_audited_at_their_commit() {
 }
 
 #[test]
-fn a_directory_without_git_is_audited_and_a_bare_repository_refused() {
+fn a_directory_without_git_is_audited() {
     let machine = Machine::new();
     put(&machine, "a.py", with_key());
     let audited = audit(&machine);
     audited.key_found("a.py", 3);
     assert!(audited.document["x-assize"]["head"].is_null());
     assert!(audited.report.contains("no commit"));
+}
 
+#[test]
+fn a_bare_repository_is_refused_and_left_as_it_was() {
+    let machine = Machine::new();
     let bare = machine.at("data/bare.git");
     fs::create_dir_all(&bare).unwrap();
     git(&bare, &["init", "-q", "--bare"]);
@@ -139,6 +168,22 @@ fn a_directory_without_git_is_audited_and_a_bare_repository_refused() {
         assert!(end.stderr.contains("hint"), "it does not say what to do:\n{}", end.stderr);
     }
     assert_eq!(fs::read_dir(&bare).unwrap().count(), before, "a refusal left something in the repository");
+}
+
+#[test]
+fn rules_that_are_not_applied_are_told_by_run_plan_and_report() {
+    let machine = Machine::new();
+    put(&machine, "ok.py", with_key());
+    put(&machine, "private.py", with_key());
+    put(&machine, "sub/.assizeignore", format!("private.py\n{}", "# A comment.\n".repeat(30_000)));
+    let audited = audit(&machine);
+    let plan = machine.assize(&["plan"]).run().exits(0).stderr;
+    let silent: Vec<&str> = [("run", &audited.run_said), ("plan", &plan), ("report", &audited.report)]
+        .into_iter()
+        .filter(|(_, text)| !text.contains("rules not applied"))
+        .map(|(what, _)| what)
+        .collect();
+    assert!(silent.is_empty(), "{silent:?}");
 }
 
 #[test]

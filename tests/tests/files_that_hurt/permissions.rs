@@ -85,11 +85,25 @@ fn a_read_only_repository_is_audited_with_its_state_elsewhere() {
     assert_eq!(outcome["end"], "complete");
     assert!(outcome["report"].as_str().unwrap().starts_with(state.to_str().unwrap()));
     assert_eq!(listing(machine.repo()), before);
+    each(machine.repo(), |path| {
+        if path.is_dir() {
+            mode(path, 0o755)
+        }
+    });
+}
 
-    // Without it the refusal names the way out, and is not taken for a fault of the program.
+#[test]
+fn a_read_only_repository_without_a_place_for_state_is_refused_with_the_way_out() {
+    let machine = Machine::with_files(4);
+    let nobody = Nobody::on(&machine);
+    each(machine.repo(), |path| if path.is_dir() { mode(path, 0o555) } else { mode(path, 0o444) });
     let refused = nobody.run(&["run"]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    each(machine.repo(), |path| if path.is_dir() { mode(path, 0o755) });
+    each(machine.repo(), |path| {
+        if path.is_dir() {
+            mode(path, 0o755)
+        }
+    });
     assert_eq!(refused.status.code(), Some(2), "{said}");
     assert!(said.contains("--state-dir"), "{said}");
 }

@@ -74,7 +74,11 @@ fn one_line_of_ten_megabytes_is_named_or_read_and_never_in_the_way() {
 #[test]
 fn a_finding_in_a_long_line_is_reported_without_the_line() {
     let machine = Machine::new();
-    put(&machine, "a.js", format!("run(); const p = \"{}\"; const key = \"{KEY}\"; f();\nlet b = 1;\n", "x y ".repeat(1_000)));
+    put(
+        &machine,
+        "a.js",
+        format!("run(); const p = \"{}\"; const key = \"{KEY}\"; f();\nlet b = 1;\n", "x y ".repeat(1_000)),
+    );
     let audited = audit(&machine);
     audited.key_found("a.js", 1);
     assert!(audited.report.len() < 20_000, "{}", audited.report.len());

@@ -40,7 +40,8 @@ fn nothing_but_the_state_directory_is_written_by_any_command() {
     std::os::unix::fs::symlink("key.py", machine.repo().join("link.py")).unwrap();
     let before = listing(machine.repo());
     audit(&machine);
-    for words in [&["status"][..], &["next"], &["report"], &["explain", "key.py"], &["ledger", "show"], &["ledger", "verify"]]
+    for words in
+        [&["status"][..], &["next"], &["report"], &["explain", "key.py"], &["ledger", "show"], &["ledger", "verify"]]
     {
         machine.assize(words).run().exits(0);
     }

@@ -65,7 +65,8 @@ fn every_finding_stands_where_it_says() {
         for finding in document["findings"].as_array().unwrap() {
             for place in finding["affected_files"].as_array().unwrap() {
                 let path = machine.repo().join(place["path"].as_str().unwrap());
-                let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{what}: {}: {error}", path.display()));
+                let text =
+                    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{what}: {}: {error}", path.display()));
                 let (start, end) = (place["line_start"].as_u64().unwrap(), place["line_end"].as_u64());
                 let end = end.unwrap_or(start);
                 let lines: Vec<&str> = text.lines().collect();
@@ -74,7 +75,10 @@ fn every_finding_stands_where_it_says() {
                 let span = lines[start as usize - 1..].join("\n");
                 assert!(span.contains(quote), "{what}: the quote is not at its place: {finding:#}");
                 let first = quote.lines().next().unwrap_or_default();
-                assert!(lines[start as usize - 1].contains(first), "{what}: the quote does not begin in its line: {finding:#}");
+                assert!(
+                    lines[start as usize - 1].contains(first),
+                    "{what}: the quote does not begin in its line: {finding:#}"
+                );
             }
         }
     }

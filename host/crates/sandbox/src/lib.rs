@@ -20,6 +20,7 @@ mod provider;
 mod ratelimit;
 mod sandbox;
 
+pub use analyzer::Inspector;
 pub use cache::CacheEvent;
 pub use call::CallContext;
 pub use error::{CallError, Refused, SandboxError};

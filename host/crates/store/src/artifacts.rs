@@ -9,8 +9,8 @@ use crate::error::{Fault, StoreError};
 use crate::sql::{self, Sql};
 use crate::store::Store;
 
-/// Effort of compression: the default of zstd, fast enough for tens of megabytes in one go.
-const LEVEL: i32 = 3;
+/// Effort of compression: the fastest of zstd; bodies are written in the middle of planning.
+const LEVEL: i32 = 1;
 
 /// A recorded output of an obligation.
 #[derive(Clone, Debug, PartialEq, Eq)]

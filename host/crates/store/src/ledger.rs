@@ -70,6 +70,17 @@ impl Store {
         })
     }
 
+    /// Hash of the last entry; zeros when there is none. It differs whenever anything of the audit has changed.
+    ///
+    /// # Errors
+    /// What SQLite says.
+    pub fn ledger_head(&self) -> Result<Digest, StoreError> {
+        self.read("read the head of the ledger", |sql| {
+            let head = sql.first("SELECT hash FROM ledger_head WHERE only = 1", [], |row| sql::digest(row, 0))?;
+            Ok(head.unwrap_or_else(|| Digest::from_bytes([0; 32])))
+        })
+    }
+
     /// Reads every entry and says whether the ledger is as it was written.
     ///
     /// # Errors

@@ -206,6 +206,8 @@ fn prepare(conn: &Connection, mode: Mode) -> rusqlite::Result<()> {
         conn.pragma_update(None, "synchronous", "NORMAL")?;
         // A burst of facts must not leave a log of its size behind for ever.
         conn.pragma_update_and_check(None, "journal_size_limit", 64 << 20, |_| Ok(()))?;
+        // A checkpoint waits for the disk; the default of 1,000 pages would make an audit wait for it all the time.
+        conn.pragma_update_and_check(None, "wal_autocheckpoint", 8_000, |_| Ok(()))?;
     }
     Ok(())
 }
