@@ -20,7 +20,8 @@ fn since_epoch() -> std::time::Duration {
 /// An instant for people and reports: RFC 3339 in UTC, to the second.
 pub fn rfc3339(ms: u64) -> String {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-    jiff::Timestamp::from_millisecond(ms).map_or_else(|_| ms.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    jiff::Timestamp::from_millisecond(ms)
+        .map_or_else(|_| ms.to_string(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
 /// The sortable beginning of a launch id: `20260131T235959123Z`.

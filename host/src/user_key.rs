@@ -51,7 +51,8 @@ fn read_or_make(dir: &Path) -> Option<[u8; 32]> {
 
 /// A key that others can read or write, or that is not ours, is no secret.
 fn read(path: &Path) -> Option<[u8; 32]> {
-    let mut file = OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path).ok()?;
+    let mut file =
+        OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32).open(path).ok()?;
     let meta = file.metadata().ok()?;
     if !meta.is_file() || meta.mode() & 0o077 != 0 || meta.uid() != rustix::process::geteuid().as_raw() {
         return None;

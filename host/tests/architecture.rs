@@ -55,12 +55,17 @@ fn dependencies(manifest: &str) -> Vec<String> {
     let text = fs::read_to_string(host().join(manifest)).unwrap();
     let (_, rest) = text.split_once("[dependencies]").unwrap();
     let section = rest.split("\n[").next().unwrap();
-    section.lines().filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned())).filter(|name| !name.is_empty()).collect()
+    section
+        .lines()
+        .filter_map(|line| Some(line.split(['.', ' ', '=']).next()?.to_owned()))
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 #[test]
 fn core_is_pure() {
-    let outside = ["std::fs", "std::process", "std::net", "std::env", "SystemTime", "Instant::", "tokio", "wasmtime", "rusqlite"];
+    let outside =
+        ["std::fs", "std::process", "std::net", "std::env", "SystemTime", "Instant::", "tokio", "wasmtime", "rusqlite"];
     assert_absent("crates/core/src", &outside);
     let allowed = ["blake3", "serde", "serde_json", "thiserror"];
     for name in dependencies("crates/core/Cargo.toml") {

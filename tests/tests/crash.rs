@@ -27,7 +27,7 @@ enum Moment {
 impl Moment {
     fn any(random: &mut Random) -> Self {
         match random.below(8) {
-            0 => Self::Said(*random.pick::<&str>(&["provider:", "inventory:", "structure:", "plan:", "review:"])),
+            0 => Self::Said(random.pick::<&str>(&["provider:", "inventory:", "structure:", "plan:", "review:"])),
             1..=3 => Self::Started(1 + random.below(5)),
             _ => Self::Answered(1 + random.below(5)),
         }
@@ -266,7 +266,7 @@ fn a_second_interrupt_does_not_wait() {
 }
 
 #[test]
-fn a_changed_ledger_is_noticed() {
+fn the_ledger_is_whole_and_without_gaps() {
     let machine = Machine::with_files(6);
     machine.assize(&["run"]).run().exits(0);
     machine.assize(&["ledger", "verify"]).run().exits(0);

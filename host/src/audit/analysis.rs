@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assize_core::fact::{Fact, FileFacts, Observation, Relation};
 use assize_core::id::Digest;
-use assize_core::inventory::{FileRow, Inventory};
+use assize_core::inventory::{Encoding, FileRow, Inventory};
 use assize_sandbox::{CallContext, Inspector};
-use assize_survey::read_bytes;
+use assize_survey::{read_bytes, read_text};
 use serde::{Deserialize, Serialize};
 
 use super::{Audit, AuditError};
@@ -141,7 +141,8 @@ impl Audit {
 /// Digest of all that facts depend on beside the files: components and their configuration.
 pub(super) fn analyzers_digest(catalog: &Catalog, settings: &Settings) -> Digest {
     let analyzers = catalog.analyzers();
-    let parts = analyzers.iter().map(|c| format!("{}\0{}", c.plugin.digest_sha256(), analyzer_config(settings, c.name())));
+    let parts =
+        analyzers.iter().map(|c| format!("{}\0{}", c.plugin.digest_sha256(), analyzer_config(settings, c.name())));
     let parts: Vec<String> = parts.collect();
     Digest::of_parts(parts.iter().map(String::as_bytes))
 }
@@ -213,7 +214,12 @@ async fn inspect_all(
 }
 
 async fn inspect(root: &std::path::Path, inspector: &mut Inspector, errand: &Errand) -> Inspected {
-    let bytes = read_bytes(root, &errand.row).map_err(|error| error.to_string())?;
+    // Analyzers read UTF-8; what is UTF-16 is decoded for them, as it is for the checks of quotes.
+    let bytes = match errand.row.encoding {
+        Encoding::Utf16Le | Encoding::Utf16Be => read_text(root, &errand.row).map(|decoded| decoded.text.into_bytes()),
+        _ => read_bytes(root, &errand.row),
+    };
+    let bytes = bytes.map_err(|error| error.to_string())?;
     let facts = inspector.inspect(&errand.row.path, &errand.row.language, &bytes).await;
     let facts = facts.map_err(|error| error.to_string())?;
     let body = serde_json::to_vec(&facts).map_err(|error| error.to_string())?;

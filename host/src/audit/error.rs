@@ -61,7 +61,13 @@ impl AuditError {
     pub fn hint(&self) -> Option<String> {
         match self {
             AuditError::Survey(error) => error.hint().map(str::to_owned),
-            AuditError::Store(error) => error.hint(),
+            AuditError::Store(StoreError::Io { source, .. })
+            | AuditError::Lock(LockError::Store(StoreError::Io { source, .. }))
+                if is_read_only(source) =>
+            {
+                Some("name a directory for the audit's state that you can write to, with --state-dir DIR".to_owned())
+            }
+            AuditError::Store(error) | AuditError::Lock(LockError::Store(error)) => error.hint(),
             _ => None,
         }
     }
@@ -77,8 +83,25 @@ impl AuditError {
             | AuditError::ForeignState(_)
             | AuditError::Lock(LockError::Held(_)) => 2,
             AuditError::Store(StoreError::InUse { .. }) => 2,
+            AuditError::Store(StoreError::Io { source, .. })
+            | AuditError::Lock(LockError::Store(StoreError::Io { source, .. }))
+                if is_read_only(source) =>
+            {
+                2
+            }
             AuditError::Store(_) | AuditError::Lock(LockError::Store(_)) | AuditError::Record { .. } => 5,
-            AuditError::File { operation, .. } => if *operation == "read" { 2 } else { 5 },
+            AuditError::File { operation, .. } => {
+                if *operation == "read" {
+                    2
+                } else {
+                    5
+                }
+            }
         }
     }
+}
+
+/// Whether the state directory is a place where nothing may be written.
+fn is_read_only(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem)
 }

@@ -36,9 +36,13 @@ pub fn explain(reader: &AuditReader, wanted: &str) -> Result<Explanation, AuditE
     if let Some(finding) = findings.merged.iter().find(is_it) {
         return Ok(explain_finding(finding));
     }
-    let path = wanted.strip_prefix("./").unwrap_or(wanted);
+    let inside =
+        wanted.strip_prefix(reader.settings.root.to_string_lossy().as_ref()).and_then(|rest| rest.strip_prefix('/'));
+    let path = inside.or_else(|| wanted.strip_prefix("./")).unwrap_or(wanted);
     explain_file(reader, path, &findings.coverage.pairs, &findings.merged)?.ok_or_else(|| {
-        AuditError::NotFound(format!("nothing is called {wanted:?}: no task, finding or file of this audit has that name"))
+        AuditError::NotFound(format!(
+            "nothing is called {wanted:?}: no task, finding or file of this audit has that name"
+        ))
     })
 }
 
@@ -49,7 +53,7 @@ fn explain_task(reader: &AuditReader, row: &TaskRow) -> Result<Explanation, Audi
     let history = reader.store.result_history(&task.id)?;
     let mut lines = vec![
         format!("task {} ({})", task.name, task.id),
-        format!("  lens {}, unit {}, priority {:?}, risk {}", task.lens, task.unit, task.priority, task.risk),
+        format!("  lens {}, unit {}, {} priority, risk {}", task.lens, task.unit, word(&task.priority), task.risk),
         format!("  why: {}", task.rationale),
         format!("  state: {}", state_line(&row.state)),
     ];
@@ -57,7 +61,10 @@ fn explain_task(reader: &AuditReader, row: &TaskRow) -> Result<Explanation, Audi
     for launch in &launches {
         let outcome = launch.outcome.map_or("running", |outcome| outcome.as_str());
         let message = launch.message.as_deref().unwrap_or_default();
-        lines.push(format!("  launch {} on {}, try {}: {outcome} {message}", launch.launch, launch.lane, launch.attempt));
+        lines.push(format!(
+            "  launch {} on {}, try {}: {outcome} {message}",
+            launch.launch, launch.lane, launch.attempt
+        ));
     }
     for record in &history {
         let found = record.result.findings.len();
@@ -94,6 +101,8 @@ fn explain_finding(merged: &MergedFinding) -> Explanation {
     for place in &finding.affected_files {
         lines.push(format!("  at {}{}", place.path, place.line_start.map(|l| format!(":{l}")).unwrap_or_default()));
     }
+    lines.push(format!("  {}", finding.summary));
+    lines.extend(finding.fix.iter().map(|fix| format!("  mend: {fix}")));
     lines.extend(finding.evidence.iter().map(|evidence| format!("  evidence: {evidence}")));
     for source in &merged.sources {
         let launch = source.launch.as_ref().map(|l| format!(", launch {l}")).unwrap_or_default();
@@ -124,7 +133,7 @@ fn explain_file(
     let risk: Option<&FileRisk> = record.structure.risk_of(path);
     let mut lines = vec![
         format!("file {path}"),
-        format!("  {:?}: {}; {:?}, language {}", row.status, row.reason, row.kind, or_unknown(&row.language)),
+        format!("  {}: {}; {}, language {}", word(&row.status), row.reason, word(&row.kind), or_unknown(&row.language)),
     ];
     if let Some(risk) = risk {
         lines.push(format!("  risk {}", risk.score));
@@ -139,7 +148,13 @@ fn explain_file(
     let touching = |m: &&MergedFinding| m.finding.affected_files.iter().any(|place| place.path == path);
     let touching: Vec<&MergedFinding> = findings.iter().filter(touching).collect();
     lines.extend(touching.iter().map(|m| format!("  finding {}: {}", m.id, m.finding.title)));
-    lines.extend(record.problems.iter().filter(|p| p.path == path).map(|p| format!("  not analyzed by {}: {}", p.analyzer, p.message)));
+    lines.extend(
+        record
+            .problems
+            .iter()
+            .filter(|p| p.path == path)
+            .map(|p| format!("  not analyzed by {}: {}", p.analyzer, p.message)),
+    );
     let ids: Vec<&str> = touching.iter().map(|m| m.id.as_str()).collect();
     let facts = json!({"row": row, "risk": risk, "coverage": own, "findings": ids});
     Ok(Some(Explanation { kind: "file", name: path.to_owned(), facts, lines }))
@@ -170,6 +185,11 @@ fn pair_line(pair: &CoveragePair) -> String {
 fn reviewer_line(reviewer: &Reviewer) -> String {
     let model = reviewer.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
     format!("{} ({}{model})", reviewer.lane, reviewer.kind.as_str())
+}
+
+/// The word that JSON has for a plain enum.
+fn word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 fn or_unknown(language: &str) -> &str {

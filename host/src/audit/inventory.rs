@@ -43,17 +43,14 @@ impl Audit {
 
 /// Surveys without recording anything.
 pub(super) fn look(settings: &Settings, earlier: Option<Inventory>) -> Result<Surveyed, AuditError> {
-    let known: HashMap<String, FileRow> =
-        earlier.map(|inventory| inventory.rows.into_iter().map(|row| (row.path.clone(), row)).collect()).unwrap_or_default();
-    let options = SurveyOptions {
-        no_ignore: settings.no_ignore,
-        exclude: settings.exclude.clone(),
-        state_dir: Some(settings.state_dir.clone()),
-        now_ns: clock::now_ns(),
-        ..SurveyOptions::default()
-    };
-    let found = survey(&settings.root, &options, &|path| known.get(path).cloned())?;
-    let digest = found.inventory.content_digest();
+    let known: HashMap<String, FileRow> = earlier
+        .map(|inventory| inventory.rows.into_iter().map(|row| (row.path.clone(), row)).collect())
+        .unwrap_or_default();
+    let found = survey(&settings.root, &survey_options(settings), &|path| known.get(path).cloned())?;
+    let content = found.inventory.content_digest();
+    let problems: Vec<String> = found.problems.iter().map(|p| format!("{}\0{}", p.path, p.message)).collect();
+    let problems = Digest::of_parts(problems.iter().map(String::as_bytes));
+    let digest = Digest::of_parts([&content.as_bytes()[..], problems.as_bytes()]);
     Ok(Surveyed {
         inventory: found.inventory,
         digest,
@@ -61,6 +58,17 @@ pub(super) fn look(settings: &Settings, earlier: Option<Inventory>) -> Result<Su
         read: found.read,
         reused: found.reused,
     })
+}
+
+/// What a survey is told by the settings.
+pub(super) fn survey_options(settings: &Settings) -> SurveyOptions {
+    SurveyOptions {
+        no_ignore: settings.no_ignore,
+        exclude: settings.exclude.clone(),
+        state_dir: Some(settings.state_dir.clone()),
+        now_ns: clock::now_ns(),
+        ..SurveyOptions::default()
+    }
 }
 
 /// The inventory as it was recorded last.

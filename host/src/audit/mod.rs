@@ -17,7 +17,7 @@ pub use error::AuditError;
 pub use explain::{Explanation, explain};
 pub use inventory::{Surveyed, recorded_inventory};
 pub use obligations::Overview;
-pub use open::{Audit, AuditReader};
+pub use open::{Audit, AuditReader, Purpose};
 pub use plan::PlanRecord;
 pub use sources::LaunchSources;
 pub use synthesis::{Findings, ReportFiles, Verdict, derive_current_findings, render_input};

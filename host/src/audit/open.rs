@@ -1,10 +1,13 @@
 //! Opening an audit: to work on it, or to read it beside one that works.
 
-use assize_store::{Holder, Mode, Store, StoreLock};
+use assize_core::id::Digest;
+use assize_store::{Holder, Mode, Store, StoreError, StoreLock};
+use assize_survey::check_survey;
 use serde::de::DeserializeOwned;
 
 use super::AuditError;
-use crate::components::Catalog;
+use super::inventory::survey_options;
+use crate::components::{Catalog, choose_provider};
 use crate::config::Settings;
 
 /// An audit that is worked on. The lock lives as long as the value.
@@ -21,9 +24,13 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Takes the lock, opens the store and admits the components.
-    pub fn open(settings: Settings) -> Result<Self, AuditError> {
+    /// Checks everything that can be checked before anything is made, then takes the lock and opens the store.
+    pub fn open(settings: Settings, purpose: Purpose) -> Result<Self, AuditError> {
+        check_survey(&settings.root, &survey_options(&settings))?;
         let catalog = Catalog::load(&settings)?;
+        if purpose == Purpose::Review {
+            choose_provider(&settings, &catalog)?;
+        }
         let holder = this_process();
         let lock = StoreLock::acquire(&settings.state_dir, &holder)?;
         let there = settings.state_dir.join("store.db").exists();
@@ -41,16 +48,21 @@ impl Audit {
     }
 
     /// A recorded artifact, when it was made from exactly these inputs.
-    pub(super) fn current<T: DeserializeOwned>(
-        &self,
-        name: &str,
-        inputs: assize_core::id::Digest,
-    ) -> Result<Option<T>, AuditError> {
+    pub(super) fn current<T: DeserializeOwned>(&self, name: &str, inputs: Digest) -> Result<Option<T>, AuditError> {
         match self.store.artifact_stamp(name)? {
             Some(stamp) if stamp.inputs == inputs => load(&self.store, name),
             _ => Ok(None),
         }
     }
+}
+
+/// What an audit is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A provider is going to be asked, so it must be one that can be.
+    Review,
+    /// No provider is asked.
+    Other,
 }
 
 /// An audit that is only looked at.
@@ -72,7 +84,14 @@ impl AuditReader {
             );
             return Err(AuditError::NotFound(message));
         }
-        let store = Store::open(&settings.state_dir, Mode::ReadOnly)?;
+        let store = match Store::open(&settings.state_dir, Mode::ReadOnly) {
+            // Another process is making it at this moment.
+            Err(StoreError::Older { found: 0, .. } | StoreError::Missing { .. }) => {
+                let message = format!("the audit in {} is only being made; look again", settings.state_dir.display());
+                return Err(AuditError::NotFound(message));
+            }
+            opened => opened?,
+        };
         if !settings.adopt {
             check_seal(&settings, &store)?;
         }
@@ -95,7 +114,10 @@ const SEAL: &str = "seal";
 /// making, and nobody would see that nothing was reviewed.
 fn check_seal(settings: &Settings, store: &Store) -> Result<(), AuditError> {
     let Some(key) = &settings.user_key else { return Ok(()) };
-    if store.meta(SEAL)? == Some(key.seal_state(&settings.state_dir)) {
+    let seal = store.meta(SEAL)?;
+    // A host that died while it made its store left one without a seal, and with nothing in it that could deceive.
+    let is_blank = seal.is_none() && store.ledger_head()? == Digest::from_bytes([0; 32]);
+    if is_blank || seal == Some(key.seal_state(&settings.state_dir)) {
         return Ok(());
     }
     Err(AuditError::ForeignState(settings.state_dir.clone()))

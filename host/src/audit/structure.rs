@@ -26,6 +26,9 @@ pub struct StructureRecord {
     pub structure: Structure,
     /// What analyzers could not look at.
     pub problems: Vec<AnalyzerProblem>,
+    /// What the survey got over: path and message.
+    #[serde(default)]
+    pub survey: Vec<(String, String)>,
 }
 
 impl Audit {
@@ -41,7 +44,11 @@ impl Audit {
         let mut facts = self.gather_facts(&surveyed.inventory).await?;
         let relations = self.relate(&surveyed.inventory, &mut facts).await;
         let structure = derive_structure(&surveyed.inventory, &facts.files, &relations, &BTreeMap::new());
-        let record = StructureRecord { structure, problems: facts.problems.clone() };
+        let record = StructureRecord {
+            structure,
+            problems: facts.problems.clone(),
+            survey: surveyed.problems.iter().map(|p| (p.path.clone(), p.message.clone())).collect(),
+        };
         let body = serde_json::to_vec(&record)
             .map_err(|error| AuditError::Record { name: STRUCTURE.to_owned(), message: error.to_string() })?;
         self.store.put_artifact(STRUCTURE, inputs, &body, clock::now_ms())?;

@@ -17,8 +17,8 @@ use assize_core::review::{
     merge_findings,
 };
 use assize_core::task::Task;
-use serde::{Deserialize, Serialize};
 use assize_store::{LaunchRow, LaunchState, Store, TaskRow, TaskState};
+use serde::{Deserialize, Serialize};
 
 use super::inventory::INVENTORY;
 use super::open::load;
@@ -37,7 +37,7 @@ const SARIF: &str = "audit.sarif";
 /// Results of a lane from which on nothing but empty ones is suspicious.
 const EMPTY_RESULTS: u64 = 20;
 /// Version of rendering: a change of it writes reports again.
-const REPORT_VERSION: &[u8] = b"1";
+const REPORT_VERSION: &[u8] = b"2";
 
 /// Coverage and findings as they follow from the store.
 #[derive(Clone, Debug)]
@@ -86,9 +86,7 @@ impl Audit {
         let json = render_findings_json(&input);
         let inputs = Digest::of_parts([REPORT_VERSION, json.as_bytes()]);
         let verdict = verdict_of(&input);
-        for (name, text) in
-            [(MARKDOWN, render_markdown(&input)), (FINDINGS, json), (SARIF, render_sarif(&input))]
-        {
+        for (name, text) in [(MARKDOWN, render_markdown(&input)), (FINDINGS, json), (SARIF, render_sarif(&input))] {
             self.store.publish(&Path::new("report").join(name), text.as_bytes())?;
         }
         let body = serde_json::to_vec(&verdict)
@@ -119,7 +117,8 @@ impl Audit {
     /// What a report depends on, as text: every change of the store is in the ledger, and the rest is named here.
     fn report_state(&self) -> Result<String, AuditError> {
         let head = self.store.ledger_head()?;
-        let settings = format!("{:?} {:?}", self.settings.require, self.settings.lenses);
+        let wishes = &self.settings.repository_wishes;
+        let settings = format!("{:?} {:?} {wishes:?}", self.settings.require, self.settings.lenses);
         let version = env!("CARGO_PKG_VERSION");
         Ok(Digest::of_parts([REPORT_VERSION, version.as_bytes(), head.as_bytes(), settings.as_bytes()]).to_string())
     }
@@ -171,6 +170,8 @@ pub(crate) fn report_input(
         leads: record.structure.leads.iter().map(design_lead).collect(),
         runtime_validation: BTreeMap::new(),
         suppressed: BTreeMap::new(),
+        notices: notices(&record, settings),
+        raw_paths: inventory.rows.iter().filter_map(|row| Some((row.path.clone(), row.raw.clone()?))).collect(),
         findings: findings.merged,
     })
 }
@@ -200,9 +201,12 @@ pub fn derive_current_findings(
     let rows = store.tasks()?;
     let tasks: Vec<Task> = rows.iter().map(|row| row.task.clone()).collect();
     let parked = rows.iter().filter_map(|row| match &row.state {
-        TaskState::Parked { reason } => {
-            Some(Waiver { path: None, lens: None, task: Some(row.task.id.clone()), reason: format!("parked: {reason}") })
-        }
+        TaskState::Parked { reason } => Some(Waiver {
+            path: None,
+            lens: None,
+            task: Some(row.task.id.clone()),
+            reason: format!("parked: {reason}"),
+        }),
         _ => None,
     });
     let mut waivers: Vec<Waiver> = parked.collect();
@@ -232,6 +236,17 @@ pub(crate) fn verdict_of(input: &ReportInput) -> Verdict {
         reviewed: (summary.reviewed, summary.required),
         parked: input.parked.len(),
     }
+}
+
+/// What a reader must know of that went wrong or was narrowed, one line each.
+fn notices(record: &structure::StructureRecord, settings: &Settings) -> Vec<String> {
+    let about = |path: &str, text: &str| if path.is_empty() { text.to_owned() } else { format!("{path}: {text}") };
+    let mut notices: Vec<String> = record.survey.iter().map(|(path, message)| about(path, message)).collect();
+    let analyzed =
+        |p: &super::AnalyzerProblem| about(&p.path, &format!("not analyzed by {}: {}", p.analyzer, p.message));
+    notices.extend(record.problems.iter().map(analyzed));
+    notices.extend(settings.repository_wishes.iter().cloned());
+    notices
 }
 
 fn edges_of(structure: &Structure) -> Vec<(String, String)> {

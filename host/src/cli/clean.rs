@@ -6,20 +6,20 @@ use serde_json::json;
 use super::exit::ExitStatus;
 use super::output::Output;
 use crate::audit::AuditError;
-use crate::config::{Environment, RunFlags, Settings};
+use crate::config::{Environment, PlaceFlags, Settings};
 
 /// Flags of `assize clean`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     #[command(flatten)]
-    flags: RunFlags,
+    place: PlaceFlags,
     /// Only list what would be removed
     #[arg(long)]
     dry_run: bool,
 }
 
 pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Result<ExitStatus, AuditError> {
-    let settings = Settings::gather(&args.flags, environment)?;
+    let settings = Settings::gather(&args.place.alone(), environment)?;
     let dir = &settings.state_dir;
     if !dir.exists() {
         output.outcome(&json!({"removed": []}), &[format!("there is nothing in {}", dir.display())]);

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::exit::ExitStatus;
 use super::output::Output;
-use crate::audit::{Audit, AuditError, LaunchSources, recorded_inventory};
+use crate::audit::{Audit, AuditError, LaunchSources, Purpose, recorded_inventory};
 use crate::clock;
 use crate::config::{Environment, RunFlags, Settings};
 
@@ -62,9 +62,9 @@ pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Res
     let files = files_of(&args.file)?;
     if args.dry_run {
         let store = Store::open(&settings.state_dir, Mode::ReadOnly)?;
-        return Ok(import(&files, &settings, Target::Check(&store), args.by, output)?);
+        return import(&files, &settings, Target::Check(&store), args.by, output);
     }
-    let mut audit = Audit::open(settings.clone())?;
+    let mut audit = Audit::open(settings.clone(), Purpose::Other)?;
     import(&files, &settings, Target::Ingest(&mut audit.store), args.by, output)
 }
 
@@ -151,7 +151,8 @@ fn check(text: &str, tasks: &[Task], inventory: &assize_core::inventory::Invento
         .collect();
     checked.accepted.retain(|accepted| !changed.contains(&accepted.task));
     for name in stale {
-        let message = format!("task {name}: its files have changed since it was planned; run assize plan and review again");
+        let message =
+            format!("task {name}: its files have changed since it was planned; run assize plan and review again");
         checked.problems.push(assize_core::review::Problem::new("source-changed", "", message));
     }
     checked

@@ -88,7 +88,8 @@ pub fn main() -> ExitCode {
         }
     };
     let output = Output::new(cli.json, cli.quiet, cli.color, &environment);
-    match dispatch(cli.command, &output, environment) {
+    let done = dispatch(cli.command, &output, environment).and_then(|status| output.finish().map(|()| status));
+    match done {
         Ok(status) => status.into(),
         Err(error) => {
             output.error(&error);

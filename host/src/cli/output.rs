@@ -1,5 +1,6 @@
 //! Where a command's outcome goes: text or JSON on stdout, talk on stderr.
 
+use std::cell::Cell;
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
@@ -16,6 +17,7 @@ pub(super) struct Output {
     quiet: bool,
     colour: bool,
     progress: bool,
+    unwritten: Cell<Option<std::io::Error>>,
 }
 
 impl Output {
@@ -26,7 +28,7 @@ impl Output {
             Color::Never => false,
             Color::Auto => terminal && environment.get("NO_COLOR").is_none(),
         };
-        Self { json, quiet, colour, progress: terminal && environment.get("CI").is_none() }
+        Self { json, quiet, colour, progress: terminal && environment.get("CI").is_none(), unwritten: Cell::new(None) }
     }
 
     /// Whether the outcome is wanted as JSON.
@@ -54,10 +56,27 @@ impl Output {
         }
     }
 
-    /// Prints text as it is. A reader that went away is no error.
+    /// Prints text as it is. A reader that went away is no error; anything else is told by [`Output::finish`].
     pub(super) fn print(&self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        match written {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => self.unwritten.set(Some(error)),
+            _ => {}
+        }
+    }
+
+    /// What kept the outcome from being written, if anything did.
+    pub(super) fn finish(&self) -> Result<(), AuditError> {
+        match self.unwritten.take() {
+            None => Ok(()),
+            Some(source) => Err(AuditError::File { operation: "write", path: "standard output".into(), source }),
+        }
+    }
+
+    /// Says what is wrong beside an outcome that was printed.
+    pub(super) fn problem(&self, error: &AuditError) {
+        let _ = writeln!(std::io::stderr(), "error: {}", printable_lines(&error.to_string()));
     }
 
     /// Says what went wrong and, where it is known, how to mend it.

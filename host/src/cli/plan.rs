@@ -7,7 +7,7 @@ use serde_json::json;
 use super::exit::ExitStatus;
 use super::output::Output;
 use super::run::runtime;
-use crate::audit::{Audit, AuditError};
+use crate::audit::{Audit, AuditError, Purpose};
 use crate::config::{Environment, RunFlags, Settings};
 use crate::reporters::RunEvent;
 
@@ -25,11 +25,16 @@ pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Res
     let settings = Settings::gather(&args.flags, environment)?;
     let runtime = runtime()?;
     runtime.block_on(async {
-        let mut audit = Audit::open(settings)?;
+        let mut audit = Audit::open(settings, Purpose::Other)?;
         let mut reporter = output.reporter();
         let surveyed = audit.refresh_inventory()?;
         if surveyed.inventory.auditable().next().is_none() {
-            return Err(AuditError::NothingToAudit(audit.settings.root.clone()));
+            // Why each entry was left out is exactly what is asked for here.
+            let lines: Vec<String> =
+                surveyed.inventory.rows.iter().map(|row| format!("  {}  {}", row.reason, row.path)).collect();
+            output.outcome(&json!({"files": surveyed.inventory.rows, "units": [], "tasks": []}), &lines);
+            output.problem(&AuditError::NothingToAudit(audit.settings.root.clone()));
+            return Ok(ExitStatus::Usage);
         }
         let (record, mut facts) = audit.refresh_structure(&surveyed).await?;
         for problem in &record.problems {
@@ -44,16 +49,26 @@ pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Res
             *left_out.entry(&row.reason).or_default() += 1;
         }
         let auditable = surveyed.inventory.auditable().count();
-        let mut lines = vec![
-            format!("{auditable} files in {} units, {} tasks for {} (file, lens) pairs", record.structure.units.len(), base.len(), plan.required.len()),
-        ];
+        let mut lines = vec![format!(
+            "{auditable} files in {} units, {} tasks for {} (file, lens) pairs",
+            record.structure.units.len(),
+            base.len(),
+            plan.required.len()
+        )];
         let reasons: Vec<String> = left_out.iter().map(|(reason, n)| format!("{reason} {n}")).collect();
         if !reasons.is_empty() {
             lines.push(format!("left out: {}", reasons.join(", ")));
         }
         lines.extend(base.iter().take(TASKS_SHOWN).map(|row| {
             let task = &row.task;
-            format!("  {:6} risk {:3}  {}  ({} files, {} lines)", format!("{:?}", task.priority).to_lowercase(), task.risk, task.name, task.files.len(), task.lines())
+            format!(
+                "  {:6} risk {:3}  {}  ({} files, {} lines)",
+                format!("{:?}", task.priority).to_lowercase(),
+                task.risk,
+                task.name,
+                task.files.len(),
+                task.lines()
+            )
         }));
         if base.len() > TASKS_SHOWN {
             lines.push(format!("  and {} more; --json lists them all", base.len() - TASKS_SHOWN));

@@ -57,7 +57,9 @@ pub(super) fn run(command: &Command, output: &Output, environment: Environment) 
                 false => catalog.components().last(),
             };
             let component = found.ok_or_else(|| {
-                AuditError::NotFound(format!("there is neither a file nor a built-in component {name:?}; `assize plugin list` names them"))
+                AuditError::NotFound(format!(
+                    "there is neither a file nor a built-in component {name:?}; `assize plugin list` names them"
+                ))
             })?;
             output.outcome(&value(component), &details(component));
         }
@@ -68,7 +70,10 @@ pub(super) fn run(command: &Command, output: &Output, environment: Environment) 
 fn line(component: &Component) -> String {
     let description = component.plugin.description();
     let kind = description.kind.as_str();
-    format!("{:24} {:10} {:8} {} ({})", description.name, kind, description.version, description.summary, component.origin)
+    format!(
+        "{:24} {:10} {:8} {} ({})",
+        description.name, kind, description.version, description.summary, component.origin
+    )
 }
 
 fn details(component: &Component) -> Vec<String> {
@@ -87,7 +92,8 @@ fn details(component: &Component) -> Vec<String> {
     if description.requests.is_empty() {
         lines.push("  asks for nothing".to_owned());
     }
-    lines.push(format!("  configuration: {}", description.config_schema));
+    let schema: Value = serde_json::from_str(&description.config_schema).unwrap_or_default();
+    lines.push(format!("  configuration: {schema}"));
     lines
 }
 

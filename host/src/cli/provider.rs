@@ -55,7 +55,11 @@ fn list(args: &ListArgs, output: &Output, environment: Environment) -> Result<Ex
             "configured": configured, "chosen": name == taken}));
         let mark = if name == taken { "*" } else { " " };
         let state = if configured { ", configured" } else { "" };
-        lines.push(format!("{mark} {name:14} {} ({}{state})", component.plugin.description().summary, component.origin));
+        lines.push(format!(
+            "{mark} {name:14} {} ({}{state})",
+            component.plugin.description().summary,
+            component.origin
+        ));
     }
     match &chosen {
         Ok(chosen) => lines.push(format!("a run takes {}: {}", chosen.name, chosen.why)),
@@ -73,13 +77,25 @@ fn check(args: &CheckArgs, output: &Output, environment: Environment) -> Result<
     let (found, program_line) = program_state(&settings, &chosen);
     let grants: Vec<String> = chosen.grants.iter().map(ToString::to_string).collect();
     let mut lines = vec![
-        format!("component: {} {}, {}", chosen.component.name(), chosen.component.plugin.description().version, chosen.component.origin),
+        format!(
+            "component: {} {}, {}",
+            chosen.component.name(),
+            chosen.component.plugin.description().version,
+            chosen.component.origin
+        ),
         "configuration: fits its schema".to_owned(),
         format!("grants: {}", if grants.is_empty() { "none".to_owned() } else { grants.join(", ") }),
         program_line.clone(),
     ];
     let usable = found.unwrap_or(true);
-    lines.push(if usable { "it can be launched; whether it is logged in shows at its first launch" } else { "it cannot be launched" }.to_owned());
+    lines.push(
+        if usable {
+            "it can be launched; whether it is logged in shows at its first launch"
+        } else {
+            "it cannot be launched"
+        }
+        .to_owned(),
+    );
     output.outcome(&json!({"name": chosen.name, "usable": usable, "grants": grants, "program": program_line}), &lines);
     Ok(if usable { ExitStatus::Complete } else { ExitStatus::Incomplete })
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::exit::ExitStatus;
 use super::output::Output;
-use crate::audit::{Audit, AuditError};
+use crate::audit::{Audit, AuditError, Purpose};
 use crate::config::{Environment, RunFlags, Settings};
 use crate::driver::{RunEnd, RunOutcome, interrupts, run_audit};
 use crate::reporters::counts;
@@ -24,14 +24,15 @@ pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Res
     let settings = Settings::gather(&args.flags, environment)?;
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let mut audit = Audit::open(settings)?;
+        let mut audit = Audit::open(settings, Purpose::Review)?;
         let mut reporter = output.reporter();
         let mut interrupts = interrupts();
         run_audit(&mut audit, reporter.as_mut(), &mut interrupts).await
     })?;
     let gate = args.fail_on.is_some_and(|least| outcome.report.verdict.by_severity.keys().any(|s| *s >= least));
-    print(&outcome, output);
-    Ok(ExitStatus::of_run(&outcome.end, gate))
+    let gate = args.fail_on.map(|least| (least, gate && outcome.end == RunEnd::Complete));
+    print(&outcome, gate, output);
+    Ok(ExitStatus::of_run(&outcome.end, gate.is_some_and(|(_, reached)| reached)))
 }
 
 /// The runtime of every command that calls plugins.
@@ -43,7 +44,7 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, AuditError> {
     })
 }
 
-fn print(outcome: &RunOutcome, output: &Output) {
+fn print(outcome: &RunOutcome, gate: Option<(Severity, bool)>, output: &Output) {
     let verdict = &outcome.report.verdict;
     let (reviewed, required) = verdict.reviewed;
     let (word, causes) = match &outcome.end {
@@ -56,6 +57,7 @@ fn print(outcome: &RunOutcome, output: &Output) {
     let value = json!({
         "end": word,
         "causes": causes,
+        "gate": gate.map(|(least, reached)| json!({"fail_on": least.as_str(), "reached": reached})),
         "provider": outcome.provider,
         "launches": outcome.launches,
         "pairs_required": required,
@@ -72,6 +74,9 @@ fn print(outcome: &RunOutcome, output: &Output) {
         counts(&verdict.by_severity)
     )];
     lines.extend(causes.iter().map(|cause| format!("  {cause}")));
+    if let Some((least, true)) = gate {
+        lines.push(format!("  the gate is reached: there are findings of severity {} or worse", least.as_str()));
+    }
     lines.push(format!("report: {}", report.markdown.display()));
     output.outcome(&value, &lines);
 }

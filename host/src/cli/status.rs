@@ -35,7 +35,10 @@ pub(super) fn next(args: &NextArgs, output: &Output, environment: Environment) -
     let overview = match AuditReader::open(settings) {
         Ok(reader) => reader.overview()?,
         Err(AuditError::NotFound(_)) => {
-            let line = format!("inventory: missing; nothing has been surveyed yet. Meet it with: assize run {}", root.display());
+            let line = format!(
+                "inventory: missing; nothing has been surveyed yet. Meet it with: assize run {}",
+                root.display()
+            );
             output.outcome(&json!({"obligation": "inventory", "state": "missing"}), &[line]);
             return Ok(ExitStatus::Complete);
         }
@@ -45,7 +48,9 @@ pub(super) fn next(args: &NextArgs, output: &Output, environment: Environment) -
         None => output.outcome(&json!({"obligation": null}), &["nothing is owed: the audit is complete".to_owned()]),
         Some(owed) => {
             let mend = match &owed.state {
-                ObligationState::Blocked(_) => "a person has to act; `assize status` and the report say more".to_owned(),
+                ObligationState::Blocked(_) => {
+                    "a person has to act; `assize status` and the report say more".to_owned()
+                }
                 _ => format!("meet it with: assize run {}", root.display()),
             };
             let line = format!("{}: {}; {mend} (by {})", owed.id, state_words(owed), owed.executor);

@@ -203,9 +203,8 @@ fn component(plugin: Plugin, origin: String) -> Result<Component, CatalogError> 
 
 /// The same kind and the same name, or the same provider name.
 fn takes_place_of(new: &Plugin, old: &Plugin) -> bool {
-    let providers = |plugin: &Plugin| -> Vec<String> {
-        plugin.description().serving("provider").map(str::to_owned).collect()
-    };
+    let providers =
+        |plugin: &Plugin| -> Vec<String> { plugin.description().serving("provider").map(str::to_owned).collect() };
     new.kind() == old.kind()
         && (new.name() == old.name() || providers(new).iter().any(|name| providers(old).contains(name)))
 }

@@ -39,7 +39,10 @@ pub fn choose_provider(settings: &Settings, catalog: &Catalog) -> Result<Chosen,
         if wish.origin == Origin::Repository && wish.name != "rules" && !settings.is_users_choice(&wish.name) {
             // The error of the section, when there is one, carries the digest that approves it.
             settings.section(&wish.name)?;
-            let message = format!("the repository asks for the provider `{0}`, which you have not configured; if you want it, say --provider {0}", wish.name);
+            let message = format!(
+                "the repository asks for the provider `{0}`, which you have not configured; if you want it, say --provider {0}",
+                wish.name
+            );
             return Err(ConfigError::Value { place: "assize.toml: provider".to_owned(), message });
         }
         return chosen(settings, catalog, &wish.name, said_by.to_owned());
@@ -49,7 +52,8 @@ pub fn choose_provider(settings: &Settings, catalog: &Catalog) -> Result<Chosen,
         if section.origin == Origin::Repository {
             settings.section(name)?;
         }
-        let candidate = chosen(settings, catalog, name, format!("auto: `{name}` is configured and its program is there"))?;
+        let candidate =
+            chosen(settings, catalog, name, format!("auto: `{name}` is configured and its program is there"))?;
         let program = program_of(name, &candidate.config);
         if program.is_some_and(|p| resolve_program(&p, settings.environment.path(), &settings.root).is_ok()) {
             return Ok(candidate);

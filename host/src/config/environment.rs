@@ -46,6 +46,11 @@ impl Environment {
         Some(self.base("XDG_CACHE_HOME", ".cache")?.join("assize"))
     }
 
+    /// Where the user's secret key is kept; clearing caches must not make every audit foreign.
+    pub fn state_dir(&self) -> Option<PathBuf> {
+        Some(self.base("XDG_STATE_HOME", ".local/state")?.join("assize"))
+    }
+
     /// An XDG base directory. The specification says that a relative one is to be ignored.
     fn base(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
         let named = self.get(variable).map(PathBuf::from).filter(|dir| dir.is_absolute());

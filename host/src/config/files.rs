@@ -167,7 +167,11 @@ impl UserFile {
     }
 
     /// The grants that need no digest or whose digest is that of the component, given by `digest_of`.
-    pub fn grant_table(&self, digest_of: &dyn Fn(&str) -> Option<String>, built_in: &dyn Fn(&str) -> bool) -> GrantTable {
+    pub fn grant_table(
+        &self,
+        digest_of: &dyn Fn(&str) -> Option<String>,
+        built_in: &dyn Fn(&str) -> bool,
+    ) -> GrantTable {
         let mut table = GrantTable::default();
         for (plugin, lists) in &self.grants {
             let bound = match &lists.digest {

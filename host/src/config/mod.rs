@@ -10,7 +10,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `PATH` | where programs are looked for |
-//! | `HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME` | where configuration is, where compiled components are kept |
+//! | `HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | where configuration is, where compiled components and the user's key are kept |
 //! | `NO_COLOR` | no colour, whatever its value, unless it is empty |
 //! | `CI` | plain progress lines even on a terminal |
 //! | those named by a `secret` grant | passed on to a granted program, never shown |
@@ -21,4 +21,4 @@ mod settings;
 
 pub use environment::Environment;
 pub use files::{ConfigError, RepositoryFile, UserFile};
-pub use settings::{Origin, ProviderWish, RunFlags, Section, Settings};
+pub use settings::{Origin, PlaceFlags, ProviderWish, RunFlags, Section, Settings};

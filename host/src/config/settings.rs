@@ -13,15 +13,33 @@ use super::files::approval_digest;
 use super::{ConfigError, Environment, RepositoryFile, UserFile};
 use crate::user_key::UserKey;
 
-/// What every command on a repository takes.
+/// Which audit is meant.
 #[derive(Args, Clone, Debug, Default)]
-pub struct RunFlags {
+pub struct PlaceFlags {
     /// Repository to audit
     #[arg(default_value = ".", value_name = "PATH")]
     pub root: PathBuf,
     /// Directory of the audit's state, instead of .assize in the repository
     #[arg(long, value_name = "DIR")]
     pub state_dir: Option<PathBuf>,
+    /// Take over a state directory that another user made, or that was moved
+    #[arg(long)]
+    pub adopt: bool,
+}
+
+impl PlaceFlags {
+    /// The flags of a run on this audit, all others as they are when nobody gives them.
+    pub fn alone(&self) -> RunFlags {
+        RunFlags { place: self.clone(), ..RunFlags::default() }
+    }
+}
+
+/// What every command takes that plans or reviews, or says how far that has come.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RunFlags {
+    /// Which audit.
+    #[command(flatten)]
+    pub place: PlaceFlags,
     /// Provider to review with: a provider's name, or auto
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
@@ -64,9 +82,6 @@ pub struct RunFlags {
     /// Reviewers that count for coverage, comma-separated: agent, model, rules, imported, person
     #[arg(long, value_delimiter = ',', value_parser = parse_reviewer, value_name = "KIND")]
     pub require: Vec<ReviewerKind>,
-    /// Take over a state directory that another user made, or that was moved
-    #[arg(long)]
-    pub adopt: bool,
     /// Do not look at findings a second time
     #[arg(long)]
     pub no_deepening: bool,
@@ -144,6 +159,8 @@ pub struct Settings {
     pub require: Vec<ReviewerKind>,
     /// Whether findings are looked at a second time.
     pub deepening: bool,
+    /// What the repository's own file narrowed, one line each: the report says it.
+    pub repository_wishes: Vec<String>,
     /// The environment.
     pub environment: Environment,
     /// The user's secret; none where there is no private place for it.
@@ -160,7 +177,11 @@ const DEFAULT_ATTEMPTS: u32 = 3;
 impl Settings {
     /// Puts everything together. Flags win over the repository's file where that one may speak, and that over the user's.
     pub fn gather(flags: &RunFlags, environment: Environment) -> Result<Self, ConfigError> {
-        let root = absolute(&flags.root, "PATH")?;
+        let root = absolute(&flags.place.root, "PATH")?;
+        if !root.is_dir() {
+            let message = format!("{} is not a directory; name the directory that contains it", root.display());
+            return Err(value_error("PATH", message));
+        }
         let user = match environment.user_config() {
             Some(path) => UserFile::read(&path)?,
             None => UserFile::default(),
@@ -176,7 +197,9 @@ impl Settings {
         let depth_word = repository.depth.as_deref().or(user.depth.as_deref());
         let depth = match (flags.depth, depth_word) {
             (Some(depth), _) => depth,
-            (None, Some(word)) => parse_depth(word).map_err(|message| value_error(&format!("{place}: depth"), message))?,
+            (None, Some(word)) => {
+                parse_depth(word).map_err(|message| value_error(&format!("{place}: depth"), message))?
+            }
             (None, None) => Depth::Standard,
         };
         let mut approved = flags.approve.clone();
@@ -185,8 +208,8 @@ impl Settings {
         for plugin in &flags.plugins {
             plugins.push(absolute(plugin, "--plugin")?);
         }
-        let state_dir = match &flags.state_dir {
-            Some(dir) => std::path::absolute(dir).map_err(|source| ConfigError::Read { path: dir.clone(), source })?,
+        let state_dir = match &flags.place.state_dir {
+            Some(dir) => resolve(dir).map_err(|source| ConfigError::Read { path: dir.clone(), source })?,
             None => root.join(".assize"),
         };
         Ok(Self {
@@ -206,8 +229,9 @@ impl Settings {
             attempts: flags.attempts.unwrap_or(DEFAULT_ATTEMPTS),
             require: flags.require.clone(),
             deepening: !flags.no_deepening,
-            user_key: environment.cache_dir().and_then(|dir| UserKey::read_or_make(&dir)),
-            adopt: flags.adopt,
+            repository_wishes: wishes_of(&repository),
+            user_key: environment.state_dir().and_then(|dir| UserKey::read_or_make(&dir)),
+            adopt: flags.place.adopt,
             environment,
             approved,
             user,
@@ -258,8 +282,27 @@ fn sections(repository: &RepositoryFile, user: &UserFile) -> BTreeMap<String, Se
     all
 }
 
+/// A repository may narrow what is looked at, but not in silence.
+fn wishes_of(repository: &RepositoryFile) -> Vec<String> {
+    let mut wishes = Vec::new();
+    if !repository.exclude.is_empty() {
+        wishes.push(format!("the repository's assize.toml leaves out {}", repository.exclude.join(", ")));
+    }
+    if let Some(lenses) = &repository.lens {
+        wishes.push(format!("the repository's assize.toml restricts the lenses to {}", lenses.join(", ")));
+    }
+    if let Some(depth) = &repository.depth {
+        wishes.push(format!("the repository's assize.toml sets the depth to {depth}"));
+    }
+    for (analyzer, section) in &repository.analyzers {
+        wishes.push(format!("the repository's assize.toml configures {analyzer}: {}", json_of(section)));
+    }
+    wishes
+}
+
 fn analyzer_sections(repository: &RepositoryFile, user: &UserFile) -> BTreeMap<String, serde_json::Value> {
-    let both = user.analyzers.iter().chain(&repository.analyzers);
+    // The user's section stands, as with providers.
+    let both = repository.analyzers.iter().chain(&user.analyzers);
     both.map(|(name, table)| (name.clone(), json_of(table))).collect()
 }
 
@@ -268,8 +311,25 @@ fn json_of(table: &toml::Table) -> serde_json::Value {
 }
 
 fn absolute(path: &Path, place: &str) -> Result<PathBuf, ConfigError> {
-    std::fs::canonicalize(path)
-        .map_err(|error| value_error(place, format!("cannot find {}: {error}", path.display())))
+    std::fs::canonicalize(path).map_err(|error| value_error(place, format!("cannot find {}: {error}", path.display())))
+}
+
+/// A path as the system knows it, however it is spelt: what exists of it is resolved, the rest is appended.
+fn resolve(path: &Path) -> std::io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut rest = PathBuf::new();
+    let mut known: &Path = &path;
+    loop {
+        match known.canonicalize() {
+            Ok(real) if rest.as_os_str().is_empty() => return Ok(real),
+            Ok(real) => return Ok(real.join(rest)),
+            Err(error) => {
+                let (Some(name), Some(above)) = (known.file_name(), known.parent()) else { return Err(error) };
+                rest = if rest.as_os_str().is_empty() { name.into() } else { Path::new(name).join(&rest) };
+                known = above;
+            }
+        }
+    }
 }
 
 fn value_error(place: &str, message: String) -> ConfigError {
@@ -298,8 +358,7 @@ fn parse_depth(word: &str) -> Result<Depth, String> {
 
 fn parse_reviewer(word: &str) -> Result<ReviewerKind, String> {
     use ReviewerKind::{Agent, Imported, Model, Person, Rules};
-    [Agent, Model, Rules, Imported, Person]
-        .into_iter()
-        .find(|kind| kind.as_str() == word)
-        .ok_or_else(|| format!("no kind of reviewer is called {word:?}; there are agent, model, rules, imported, person"))
+    [Agent, Model, Rules, Imported, Person].into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| {
+        format!("no kind of reviewer is called {word:?}; there are agent, model, rules, imported, person")
+    })
 }

@@ -150,7 +150,8 @@ impl<'a> Dispatcher<'a> {
                 ChangeKind::Entries => "has other entries",
             };
             let path = if change.path.is_empty() { "the repository's root" } else { &change.path };
-            self.reporter.report(&RunEvent::Warning(format!("{path} {what} while reviewers ran; they must not write there")));
+            self.reporter
+                .report(&RunEvent::Warning(format!("{path} {what} while reviewers ran; they must not write there")));
         }
     }
 
@@ -163,12 +164,7 @@ impl<'a> Dispatcher<'a> {
             }
         };
         tokio::select! {
-            Some(ended) = self.running.join_next(), if !self.running.is_empty() => match ended {
-                Ok((slot, report)) => Ok(Happened::Launched(slot, Box::new(report))),
-                // A launch that panicked is a fault of ours; its lease stays and the next run frees it.
-                Err(error) => Err(AuditError::NotFound(format!("a launch was lost: {error}"))),
-            },
-            () = wake => Ok(Happened::Engine(Event::Woke)),
+            biased;
             Some(()) = self.interrupts.recv() => {
                 self.interrupted += 1;
                 let (urgency, text) = match self.interrupted {
@@ -179,6 +175,12 @@ impl<'a> Dispatcher<'a> {
                 self.cancel.raise(urgency);
                 Ok(Happened::Engine(Event::Drain))
             }
+            Some(ended) = self.running.join_next(), if !self.running.is_empty() => match ended {
+                Ok((slot, report)) => Ok(Happened::Launched(slot, Box::new(report))),
+                // A launch that panicked is a fault of ours; its lease stays and the next run frees it.
+                Err(error) => Err(AuditError::NotFound(format!("a launch was lost: {error}"))),
+            },
+            () = wake => Ok(Happened::Engine(Event::Woke)),
         }
     }
 

@@ -197,7 +197,10 @@ impl Stage {
             let source = cut(path, decoded.text, wish.cap);
             total += source.text.len();
             if total > SOURCES_CAP {
-                return Err(Failure::new("too-large", format!("the sources have more than {SOURCES_CAP} bytes; ask for fewer")));
+                return Err(Failure::new(
+                    "too-large",
+                    format!("the sources have more than {SOURCES_CAP} bytes; ask for fewer"),
+                ));
             }
             sources.push(source);
         }
@@ -217,7 +220,8 @@ impl Stage {
     }
 
     async fn wait(&self, ms: u64) -> Result<EffectEvent, Failure> {
-        let until = Instant::now().checked_add(Duration::from_millis(ms)).map_or(self.deadline, |at| at.min(self.deadline));
+        let until =
+            Instant::now().checked_add(Duration::from_millis(ms)).map_or(self.deadline, |at| at.min(self.deadline));
         tokio::select! {
             () = tokio::time::sleep_until(until) => Ok(EffectEvent::Waited),
             () = self.cancel.reached(Urgency::Soft) => Err(Failure::new("interrupted", "the run was interrupted")),
@@ -231,7 +235,10 @@ fn keep(secret: String, secrets: &mut Vec<String>) -> String {
 }
 
 fn refuse_request(request: &SendRequest) -> Result<EffectEvent, Failure> {
-    let message = format!("this assize does not send requests yet, so not to {}", request.url.chars().take(200).collect::<String>());
+    let message = format!(
+        "this assize does not send requests yet, so not to {}",
+        request.url.chars().take(200).collect::<String>()
+    );
     Err(Failure::new("unsupported", message))
 }
 

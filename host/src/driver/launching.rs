@@ -1,7 +1,8 @@
 //! One launch from its run directory to its checked answer. It settles nothing; it reports.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,7 +127,7 @@ fn judge(shared: &Shared, order: Order, conclusion: Conclusion, seen: Seen) -> L
         (_, Some(text)) => {
             // Kept as a file too, where the launch has a directory: people can open it, and a later host can sweep it.
             if order.run_dir.is_dir() {
-                let _ = std::fs::write(&file, text);
+                keep_answer(&file, text);
             }
             Some(text.clone())
         }
@@ -164,6 +165,15 @@ fn judge(shared: &Shared, order: Order, conclusion: Conclusion, seen: Seen) -> L
         },
         usage: conclusion.usage,
         checked,
+    }
+}
+
+/// Writes the answer as a new file. What the reviewer left at its name goes first: it may be a link to somewhere else.
+/// That it cannot be written costs nothing but the file; the answer itself is at hand.
+fn keep_answer(file: &Path, text: &str) {
+    let _ = std::fs::remove_file(file);
+    if let Ok(mut made) = std::fs::OpenOptions::new().write(true).create_new(true).open(file) {
+        let _ = made.write_all(text.as_bytes());
     }
 }
 
@@ -223,7 +233,8 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (
     let worker = worker_places(&places, &order.launch, &shared.exe, shared.timeout_ms);
     let state = shared.state_dir.clone();
     let contract = Contract::new(state, order.launch.clone(), &places, &worker, &tasks, &read_paths, &prompt);
-    let shell: Vec<String> = worker.worker_command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    let shell: Vec<String> =
+        worker.worker_command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
     let json = serde_json::to_string(&worker.worker_command).unwrap_or_default();
     let request = LaunchRequest {
         run_id: order.launch.to_string(),
@@ -265,12 +276,7 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (
 }
 
 /// Steps through the component until it concludes or fails.
-async fn drive(
-    shared: &Shared,
-    order: &Order,
-    request: LaunchRequest,
-    mut stage: Stage,
-) -> (Conclusion, Stage) {
+async fn drive(shared: &Shared, order: &Order, request: LaunchRequest, mut stage: Stage) -> (Conclusion, Stage) {
     let seed = *blake3::hash(order.launch.as_str().as_bytes()).as_bytes();
     let call = CallContext { now_ms: request.now_ms, seed, ..CallContext::default() };
     let failed = |error: CallError| {

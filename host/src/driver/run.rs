@@ -101,17 +101,29 @@ async fn one_pass(
     let (record, mut facts) = audit.refresh_structure(&surveyed).await?;
     if let Some(facts) = &facts {
         let (units, edges) = (record.structure.units.len(), record.structure.edges.len());
-        let detail = format!("{} files inspected, {} known; {units} units, {edges} edges", facts.inspected, facts.cached);
+        let detail =
+            format!("{} files inspected, {} known; {units} units, {edges} edges", facts.inspected, facts.cached);
         reporter.report(&RunEvent::Stage { name: "structure", detail });
     }
     for problem in &record.problems {
         let text = format!("{} was not analyzed by {}: {}", problem.path, problem.analyzer, problem.message);
         reporter.report(&RunEvent::Warning(text));
     }
+    if interrupts.try_recv().is_ok() {
+        return Ok((RunEnd::Interrupted, false));
+    }
     let (plan, changes) = audit.refresh_plan(&surveyed, &record, &mut facts).await?;
     if let Some(changes) = changes {
-        let detail = format!("{} tasks for {} (file, lens) pairs, {} of them new", plan.tasks, plan.required.len(), changes.added);
+        let detail = format!(
+            "{} tasks for {} (file, lens) pairs, {} of them new",
+            plan.tasks,
+            plan.required.len(),
+            changes.added
+        );
         reporter.report(&RunEvent::Stage { name: "plan", detail });
+    }
+    if interrupts.try_recv().is_ok() {
+        return Ok((RunEnd::Interrupted, false));
     }
     audit.store.unpark_all(crate::clock::now_ms())?;
     reopen_weaker(audit, chosen)?;
@@ -140,8 +152,7 @@ async fn one_pass(
         timeout_ms: audit.settings.timeout_ms,
     });
     drop(facts);
-    let parts =
-        Parts { audit, reporter, interrupts, cancel: cancel.clone(), shared, structure: &record.structure };
+    let parts = Parts { audit, reporter, interrupts, cancel: cancel.clone(), shared, structure: &record.structure };
     let mut dispatcher = Dispatcher::new(parts)?;
     let mut end = dispatcher.run(&rows).await?;
     while end == End::Complete && !dispatcher.sources_changed {
@@ -233,7 +244,7 @@ fn causes_left(report: &ReportFiles, changing: bool) -> Vec<String> {
     let verdict = &report.verdict;
     let mut causes = Vec::new();
     if verdict.parked > 0 {
-        causes.push(format!("{} tasks are parked; the report names them with their reasons", verdict.parked));
+        causes.push(format!("parked tasks: {}; the report names them with their reasons", verdict.parked));
     }
     if verdict.reviewed.0 < verdict.reviewed.1 {
         let open = verdict.reviewed.1 - verdict.reviewed.0;
@@ -255,7 +266,8 @@ fn tell_survey(reporter: &mut dyn Reporter, surveyed: &Surveyed) {
     );
     reporter.report(&RunEvent::Stage { name: "inventory", detail });
     for problem in &surveyed.problems {
-        reporter.report(&RunEvent::Warning(format!("{}: {}", problem.path, problem.message)));
+        let about = if problem.path.is_empty() { String::new() } else { format!("{}: ", problem.path) };
+        reporter.report(&RunEvent::Warning(format!("{about}{}", problem.message)));
     }
 }
 

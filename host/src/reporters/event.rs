@@ -84,8 +84,12 @@ pub(crate) fn counts(findings: &BTreeMap<Severity, usize>) -> String {
     if total == 0 {
         return "no findings".to_owned();
     }
-    let parts: Vec<String> =
-        findings.iter().rev().filter(|(_, n)| **n > 0).map(|(severity, n)| format!("{n} {}", severity.as_str())).collect();
+    let parts: Vec<String> = findings
+        .iter()
+        .rev()
+        .filter(|(_, n)| **n > 0)
+        .map(|(severity, n)| format!("{n} {}", severity.as_str()))
+        .collect();
     format!("findings: {}", parts.join(", "))
 }
 

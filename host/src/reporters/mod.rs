@@ -4,8 +4,8 @@ mod event;
 mod lines;
 mod terminal;
 
-pub(crate) use event::counts;
 pub use event::RunEvent;
+pub(crate) use event::counts;
 pub use lines::LineReporter;
 pub use terminal::TerminalReporter;
 

@@ -20,6 +20,26 @@ pub struct ApiError {
     pub event: String,
 }
 
+impl ApiError {
+    /// What is left out here and an earlier report of the same refusal knows: above all its event, which names the wait
+    /// that the service asked for. A report of another refusal says nothing of this one.
+    fn completed_by(self, earlier: Option<Self>) -> Self {
+        let Some(earlier) = earlier.filter(|earlier| self.may_be(earlier)) else { return self };
+        Self {
+            status: self.status.or(earlier.status),
+            kind: if self.kind.is_empty() { earlier.kind } else { self.kind },
+            event: if self.event.is_empty() { earlier.event } else { self.event },
+        }
+    }
+
+    /// Whether both may speak of one refusal: nothing that both know differs.
+    fn may_be(&self, other: &Self) -> bool {
+        let status_differs = matches!((self.status, other.status), (Some(one), Some(two)) if one != two);
+        let kind_differs = !self.kind.is_empty() && !other.kind.is_empty() && self.kind != other.kind;
+        !status_differs && !kind_differs
+    }
+}
+
 /// The program's own last word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
@@ -125,9 +145,8 @@ impl Stream {
             kind: text(event, "error").to_owned(),
             event: String::new(),
         };
-        // A retry just before may know the status that this event leaves out.
         if error.status.is_some() || !error.kind.is_empty() {
-            self.api_error = Some(error);
+            self.api_error = Some(error.completed_by(self.api_error.take()));
         }
         if text(event, "api_error") == "usage_limit_reached" {
             self.take_limits(&event["api_error_params"]["rate_limit_info"]);
@@ -261,6 +280,34 @@ mod tests {
         assert_eq!(stream.limit_events.len(), KEPT_EVENTS);
         assert!(stream.limit_events[KEPT_EVENTS - 1].contains(":19}"));
         assert!(!stream.usage_limit_reached);
+    }
+
+    const RETRY: &str =
+        r#"{"type":"system","subtype":"api_retry","retry_delay_ms":1500,"error_status":429,"error":"rate_limit"}"#;
+
+    fn api_error_after_retry(status: &str, kind: &str) -> ApiError {
+        let message = format!(
+            r#"{{"type":"assistant","is_api_error_message":true,"error":"{kind}","api_error_status":{status},"message":{{}}}}"#
+        );
+        read_stream(format!("{RETRY}\n{message}").as_bytes()).api_error.expect("an error")
+    }
+
+    #[test]
+    fn a_message_about_the_refusal_that_was_retried_keeps_the_wait_that_the_retry_named() {
+        for (status, kind) in [("null", "rate_limit"), ("429", "rate_limit"), ("429", ""), ("null", "")] {
+            let error = api_error_after_retry(status, kind);
+            assert_eq!((error.status, error.kind.as_str()), (Some(429), "rate_limit"), "{status} {kind}");
+            assert!(error.event.contains("\"retry_delay_ms\":1500"), "{status} {kind}: {}", error.event);
+        }
+    }
+
+    #[test]
+    fn a_message_about_another_refusal_forgets_the_retry() {
+        for (status, kind) in [("529", "overloaded"), ("529", ""), ("null", "overloaded")] {
+            let error = api_error_after_retry(status, kind);
+            assert_eq!((error.kind.as_str(), error.event.as_str()), (kind, ""), "{status}");
+            assert_ne!(error.status, Some(429));
+        }
     }
 
     #[test]

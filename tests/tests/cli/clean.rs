@@ -5,8 +5,10 @@ use std::os::unix::fs::symlink;
 
 use assize_tests::Machine;
 
+/// An audit by a program, so that there are run directories too.
 fn audited() -> Machine {
     let machine = Machine::with_files(6);
+    machine.use_worker(&[]);
     machine.assize(&["run"]).run().exits(0);
     machine
 }
@@ -15,6 +17,7 @@ fn audited() -> Machine {
 fn everything_of_ours_goes_with_its_directory() {
     let machine = audited();
     let state = machine.repo().join(".assize");
+    assert!(fs::read_dir(state.join("runs")).unwrap().count() > 0);
     let listed = machine.assize(&["clean", "--dry-run", "--json"]).run().exits(0).json();
     assert!(state.join("store.db").is_file(), "a dry run removed something");
     assert!(listed["removed"].as_array().unwrap().len() > 3 && listed["left"].as_array().unwrap().is_empty());

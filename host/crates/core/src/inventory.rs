@@ -159,9 +159,6 @@ impl Inventory {
 
     /// The row of a path.
     pub fn row(&self, path: &str) -> Option<&FileRow> {
-        self.rows
-            .binary_search_by(|row| row.path.as_bytes().cmp(path.as_bytes()))
-            .ok()
-            .map(|at| &self.rows[at])
+        self.rows.binary_search_by(|row| row.path.as_bytes().cmp(path.as_bytes())).ok().map(|at| &self.rows[at])
     }
 }

@@ -86,7 +86,8 @@ impl Store {
         self.read("read results", |sql| {
             let mut found = Vec::new();
             for task in tasks {
-                let statement = "SELECT record FROM results WHERE task = ?1 AND seq = (SELECT max(seq) FROM results AS later
+                let statement =
+                    "SELECT record FROM results WHERE task = ?1 AND seq = (SELECT max(seq) FROM results AS later
                      WHERE later.task = ?1 AND later.reviewer = results.reviewer) ORDER BY seq";
                 found.extend(sql.every(statement, [task.as_str()], |row| sql::json(row, 0))?);
             }

@@ -33,5 +33,5 @@ pub use error::{Problem, ReadError, SurveyError};
 pub use inspect::UNTRUSTED_MTIME;
 pub use options::SurveyOptions;
 pub use path_text::fs_path;
-pub use survey::{Survey, survey};
+pub use survey::{Survey, check_survey, survey};
 pub use text::{DecodedText, read_bytes, read_text};

@@ -37,13 +37,8 @@ pub fn survey(
     options: &SurveyOptions,
     known: &(dyn Fn(&str) -> Option<FileRow> + Sync),
 ) -> Result<Survey, SurveyError> {
-    let real_root = check_root(root)?;
+    let (real_root, place, selection) = check(root, options)?;
     let mut problems = Vec::new();
-    let place = discover(&real_root);
-    if place.as_ref().is_some_and(|place| place.kind == VcsKind::GitBare) {
-        return Err(SurveyError::BareRepository { path: root.to_path_buf() });
-    }
-    let selection = Selection::derive(&real_root, options)?;
     let vcs = derive_vcs(place.as_ref(), &mut problems);
     let nothing = Tracked::default();
     let mut ground = Ground {
@@ -66,6 +61,24 @@ pub fn survey(
     let bench = Bench { root: &real_root, max_parse_bytes: options.max_parse_bytes, now_ns: options.now_ns, known };
     let inspected = inspect_all(&bench, &entries, options.threads);
     Ok(assemble(&real_root, vcs, inspected, problems, options.now_ns))
+}
+
+/// Whether there is something to survey, and whether the options make sense. Reads nothing but names.
+///
+/// # Errors
+/// Those of [`survey`].
+pub fn check_survey(root: &Path, options: &SurveyOptions) -> Result<(), SurveyError> {
+    check(root, options).map(|_| ())
+}
+
+fn check(root: &Path, options: &SurveyOptions) -> Result<(PathBuf, Option<Place>, Selection), SurveyError> {
+    let real_root = check_root(root)?;
+    let place = discover(&real_root);
+    if place.as_ref().is_some_and(|place| place.kind == VcsKind::GitBare) {
+        return Err(SurveyError::BareRepository { path: root.to_path_buf() });
+    }
+    let selection = Selection::derive(&real_root, options)?;
+    Ok((real_root, place, selection))
 }
 
 fn check_root(root: &Path) -> Result<PathBuf, SurveyError> {

@@ -26,7 +26,7 @@ fn args(run: &RunProgram) -> Vec<&str> {
 
 #[test]
 fn launches_follow_their_transcripts() {
-    assert_eq!(check_transcripts::<ClaudeLaunch>(include_str!("../../tests/transcripts.json")), Ok(37));
+    assert_eq!(check_transcripts::<ClaudeLaunch>(include_str!("../../tests/transcripts.json")), Ok(38));
 }
 
 #[test]

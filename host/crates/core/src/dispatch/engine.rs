@@ -256,8 +256,12 @@ impl Dispatch {
             if *attempts >= self.limits.attempts { spent.push(task) } else { again.push(task) }
         }
         if !spent.is_empty() {
-            let reason =
-                format!("{} tries, the last one {}: {}", self.limits.attempts, settled.outcome.as_str(), settled.message);
+            let reason = format!(
+                "{} tries, the last one {}: {}",
+                self.limits.attempts,
+                settled.outcome.as_str(),
+                settled.message
+            );
             commands.push(Command::Park { tasks: spent, reason });
         }
         // A packet that brought nothing may hold one task that spoils it, or be too large: its halves are tried apart.

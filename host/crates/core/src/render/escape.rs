@@ -117,12 +117,13 @@ pub(super) fn fence(text: &str) -> String {
     format!("{fence}text\n{}\n{fence}", lines.join("\n"))
 }
 
-/// A relative URI: everything but letters, digits, `-`, `.`, `_`, `~` and `/` is percent-encoded.
-pub(super) fn uri(path: &str) -> String {
+/// A relative URI: everything but letters, digits, `-`, `.`, `_`, `~` and `/` is percent-encoded. The bytes need not be
+/// UTF-8.
+pub(super) fn uri(path: &[u8]) -> String {
     let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(byte)),
+    for byte in path {
+        match *byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => out.push(char::from(*byte)),
             byte => out.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -158,6 +159,7 @@ mod tests {
 
     #[test]
     fn uris_are_encoded_whole() {
-        assert_eq!(uri("a b/ü#%:c.py"), "a%20b/%C3%BC%23%25%3Ac.py");
+        assert_eq!(uri("a b/ü#%:c.py".as_bytes()), "a%20b/%C3%BC%23%25%3Ac.py");
+        assert_eq!(uri(b"raw\xff\xe9.py"), "raw%FF%E9.py");
     }
 }

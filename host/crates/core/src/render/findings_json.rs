@@ -137,6 +137,7 @@ fn extension(input: &ReportInput) -> Value {
         "suppressed": held,
         "parked": input.parked,
         "unaudited": input.unaudited,
+        "notices": input.notices,
         "leads": input.leads,
         "analyzers": input.analyzers,
         "run": input.run,

@@ -45,6 +45,13 @@ pub struct ReportInput {
     pub leads: Vec<DesignLead>,
     /// Outcomes of runtime validation by status, where it was asked for.
     pub runtime_validation: BTreeMap<String, u64>,
+    /// Problems of the survey and of analyzers, a line each: ignore files that were not applied, files that an analyzer
+    /// could not look at.
+    #[serde(default)]
+    pub notices: Vec<String>,
+    /// Exact bytes of the paths that are not UTF-8, by the text that stands for them everywhere else.
+    #[serde(default)]
+    pub raw_paths: BTreeMap<String, Vec<u8>>,
 }
 
 impl ReportInput {
@@ -84,6 +91,19 @@ impl ReportInput {
             FileStatus::Special => "special",
         };
         self.inventory.get(word).map_or(0, |reasons| reasons.values().sum())
+    }
+
+    /// Notices that say something.
+    pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
+        self.notices.iter().map(String::as_str).filter(|notice| !notice.trim().is_empty())
+    }
+
+    /// Whether an agent or a model was launched, or somebody told what a launch took.
+    pub(super) fn has_usage(&self) -> bool {
+        let run = &self.run;
+        let told = [run.input_tokens, run.output_tokens, run.cost_micro_usd].iter().any(Option::is_some);
+        let uses = |lane: &LaneSummary| matches!(lane.kind, ReviewerKind::Agent | ReviewerKind::Model);
+        told || run.lanes.iter().any(|lane| lane.launches > 0 && uses(lane))
     }
 
     /// Counts of pairs for each lens that is required anywhere, in scheduling order.

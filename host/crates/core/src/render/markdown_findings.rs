@@ -1,17 +1,20 @@
 //! The findings of the Markdown report.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::escape::{code, fence, inline, paragraphs};
 use super::input::ReportInput;
+use super::secrets::hide_secrets;
+use super::words::count_of;
 use crate::result::{AffectedFile, Reviewer, Severity};
 use crate::review::{FindingSource, MergedFinding, VerificationState, lenses_of, severity_counts};
 
 /// Places and sources of one finding that are listed.
 const LISTED: usize = 20;
 
-/// Findings by severity, then those that were refuted or are held back.
+/// Findings by severity, then those that were refuted or are held back. Secrets in them are masked.
 pub(super) fn write_findings(out: &mut String, input: &ReportInput) -> std::fmt::Result {
     writeln!(out, "## Findings\n")?;
     let counts = severity_counts(input.standing());
@@ -19,8 +22,10 @@ pub(super) fn write_findings(out: &mut String, input: &ReportInput) -> std::fmt:
     if parts.is_empty() {
         writeln!(out, "None.\n")?;
     } else {
-        let verified = input.standing().filter(|merged| merged.verification.is_verified()).count();
-        writeln!(out, "{}. A second reviewer looked at {verified} of them and let them stand.\n", parts.join(", "))?;
+        writeln!(out, "{}. {}\n", parts.join(", "), second_looks(input))?;
+    }
+    if input.findings.iter().any(|merged| matches!(hide_secrets(merged), Cow::Owned(_))) {
+        writeln!(out, "Secrets are masked here; the findings file holds the exact text.\n")?;
     }
     for severity in Severity::WORST_FIRST {
         let mut of_severity = input.standing().filter(|m| m.finding.severity == severity).peekable();
@@ -28,11 +33,23 @@ pub(super) fn write_findings(out: &mut String, input: &ReportInput) -> std::fmt:
             writeln!(out, "### {}\n", heading(severity))?;
         }
         for merged in of_severity {
-            write_finding(out, merged)?;
+            write_finding(out, &hide_secrets(merged))?;
         }
     }
     write_refuted(out, input)?;
     write_held_back(out, input)
+}
+
+/// How many of the findings that count were looked at again.
+fn second_looks(input: &ReportInput) -> String {
+    match input.standing().filter(|merged| merged.verification.is_verified()).count() {
+        0 if input.findings.iter().all(|merged| merged.verification.decision().is_none()) => {
+            "No finding was looked at a second time.".to_owned()
+        }
+        0 => "No second reviewer let one of them stand.".to_owned(),
+        1 => "A second reviewer looked at 1 of them and let it stand.".to_owned(),
+        verified => format!("A second reviewer looked at {verified} of them and let them stand."),
+    }
 }
 
 fn heading(severity: Severity) -> &'static str {
@@ -52,7 +69,7 @@ fn write_finding(out: &mut String, merged: &MergedFinding) -> std::fmt::Result {
         writeln!(out, "- {}", place_text(place))?;
     }
     if finding.affected_files.len() > LISTED {
-        writeln!(out, "- … and {} more places", finding.affected_files.len() - LISTED)?;
+        writeln!(out, "- … and {}", more(finding.affected_files.len(), "more place"))?;
     }
     let lenses: Vec<&str> = lenses_of(merged).into_iter().map(|lens| lens.as_str()).collect();
     let cwe = finding.cwe.as_ref().map_or_else(String::new, |cwe| format!(", {}", inline(cwe)));
@@ -64,7 +81,7 @@ fn write_finding(out: &mut String, merged: &MergedFinding) -> std::fmt::Result {
         writeln!(out, "- {}", source_text(source))?;
     }
     if merged.sources.len() > LISTED {
-        writeln!(out, "- … and {} more sources", merged.sources.len() - LISTED)?;
+        writeln!(out, "- … and {}", more(merged.sources.len(), "more source"))?;
     }
     writeln!(out, "\n{}\n", paragraphs(&finding.summary))?;
     if let Some(quote) = &finding.quote {
@@ -81,6 +98,11 @@ fn write_finding(out: &mut String, merged: &MergedFinding) -> std::fmt::Result {
     }
     write_list(out, "Evidence", &finding.evidence)?;
     write_list(out, "Reproduction", &finding.reproduction)
+}
+
+/// How many of a list are not shown.
+fn more(all: usize, noun: &str) -> String {
+    count_of(u64::try_from(all.saturating_sub(LISTED)).unwrap_or(u64::MAX), noun)
 }
 
 fn write_list(out: &mut String, label: &str, texts: &[String]) -> std::fmt::Result {
@@ -142,8 +164,8 @@ fn write_refuted(out: &mut String, input: &ReportInput) -> std::fmt::Result {
     let mut refuted = input.refuted().peekable();
     if refuted.peek().is_some() {
         writeln!(out, "### Refuted\n\nThese were reported and then found wrong. They count nowhere.\n")?;
-        for merged in refuted {
-            write_short(out, merged, &state_text(&merged.verification))?;
+        for merged in refuted.map(hide_secrets) {
+            write_short(out, &merged, &state_text(&merged.verification))?;
         }
         writeln!(out)?;
     }
@@ -156,7 +178,7 @@ fn write_held_back(out: &mut String, input: &ReportInput) -> std::fmt::Result {
         writeln!(out, "### Suppressed\n")?;
         for (merged, suppressed) in held {
             let by = if suppressed.in_source { "by the source" } else { "by configuration" };
-            write_short(out, merged, &format!("{by}: {}", inline(&suppressed.reason)))?;
+            write_short(out, &hide_secrets(merged), &format!("{by}: {}", inline(&suppressed.reason)))?;
         }
         writeln!(out)?;
     }

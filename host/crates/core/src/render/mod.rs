@@ -5,7 +5,12 @@ mod findings_json;
 mod input;
 mod markdown;
 mod markdown_findings;
+mod markdown_left_out;
+mod markdown_run;
+mod masking;
 mod sarif;
+mod secrets;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::escape::{cut, uri, visible};
 use super::input::ReportInput;
+use super::secrets::hide_secrets;
+use super::words::{count_of, is_or_are, length, open_work};
 use crate::id::Digest;
 use crate::lens::Lens;
 use crate::result::{AffectedFile, Severity};
@@ -18,6 +20,8 @@ use crate::review::{MergedFinding, normal_category};
 pub const SARIF_RESULTS: usize = 5000;
 /// Further places of one result.
 const RELATED: usize = 99;
+/// Problems that are told of one run; the rest is counted.
+const PROBLEMS: usize = 200;
 /// Characters of a message.
 const MESSAGE: usize = 3000;
 /// Characters of a rule's description, bounded by code scanning.
@@ -68,25 +72,28 @@ fn invocation(input: &ReportInput, placed: usize, shown: usize) -> Value {
         note("warning", format!("{} of {placed} results are shown, the worst first", shown));
     }
     if input.findings.len() > placed {
-        note("warning", format!("{} findings have no place and are left out", input.findings.len() - placed));
+        let count = length(&input.findings) - u64::try_from(placed).unwrap_or(0);
+        let have = if count == 1 { "has" } else { "have" };
+        note("warning", format!("{} {have} no place and {} left out", count_of(count, "finding"), is_or_are(count)));
     }
     if !input.is_complete() {
         let summary = &input.coverage.summary;
-        let open = summary.missing + summary.stale;
-        let parked = input.parked.len();
-        note(
-            "error",
-            format!(
-                "the audit is incomplete: {open} of {} reviews are open, {parked} tasks are parked",
-                summary.required
-            ),
-        );
+        let work = open_work(summary.missing + summary.stale, summary.required, length(&input.parked));
+        note("error", format!("the audit is incomplete: {work}"));
     }
     if input.is_rules_only() {
         note("note", "only deterministic rules reviewed this repository".to_owned());
     }
     if let Some(scope) = &input.scope {
         note("note", format!("only a part of the repository was in scope: {}", visible(scope, false)));
+    }
+    for problem in input.problems().take(PROBLEMS) {
+        note("warning", cut(&visible(problem.trim(), false), MESSAGE));
+    }
+    let more = input.problems().skip(PROBLEMS).count();
+    if more > 0 {
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        note("warning", format!("{}; all of them are in the findings file", count_of(more, "further problem")));
     }
     json!({ "executionSuccessful": input.is_complete(), "toolExecutionNotifications": notes })
 }
@@ -179,6 +186,7 @@ fn score(severity: Severity) -> &'static str {
 }
 
 fn result_json(merged: &MergedFinding, input: &ReportInput, index: &BTreeMap<&str, usize>, marked: bool) -> Value {
+    let merged = &*hide_secrets(merged);
     let finding = &merged.finding;
     let rule = rule_id(merged);
     let mut object = Map::new();
@@ -187,7 +195,8 @@ fn result_json(merged: &MergedFinding, input: &ReportInput, index: &BTreeMap<&st
     object.insert("level".into(), json!(level(finding.severity)));
     let text = visible(&format!("{}\n\n{}", finding.title.trim(), finding.summary.trim()), true);
     object.insert("message".into(), json!({ "text": cut(&text, MESSAGE) }));
-    let places: Vec<Value> = finding.affected_files.iter().take(RELATED + 1).map(location).collect();
+    let places: Vec<Value> =
+        finding.affected_files.iter().take(RELATED + 1).map(|place| location(place, input)).collect();
     let (first, related) = places.split_at(places.len().min(1));
     object.insert("locations".into(), json!(first));
     if !related.is_empty() {
@@ -240,12 +249,13 @@ fn suppressions(merged: &MergedFinding, input: &ReportInput) -> Vec<Value> {
 
 /// A place; a finding about a whole file stands at its first line. Columns are left out because they are not known:
 /// a region of lines covers them whole.
-fn location(place: &AffectedFile) -> Value {
+fn location(place: &AffectedFile, input: &ReportInput) -> Value {
     let start = place.line_start.unwrap_or(1).max(1);
     let end = place.line_end.unwrap_or(start).max(start);
+    let bytes = input.raw_paths.get(&place.path).map_or(place.path.as_bytes(), Vec::as_slice);
     let mut location = json!({
         "physicalLocation": {
-            "artifactLocation": { "uri": uri(&place.path), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": { "uri": uri(bytes), "uriBaseId": "%SRCROOT%" },
             "region": { "startLine": start, "startColumn": 1, "endLine": end },
         },
     });

@@ -17,6 +17,8 @@ use crate::review::{
     CoverageOptions, Waiver, apply_verdicts, derive_blocks, derive_coverage, derive_findings, merge_findings,
 };
 
+mod wording;
+
 fn counts(pairs: &[(&str, u64)]) -> BTreeMap<String, u64> {
     pairs.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect()
 }
@@ -103,6 +105,8 @@ fn report() -> ReportInput {
             files: vec!["src/a.rs".into(), "src/b.rs".into()],
         }],
         runtime_validation: BTreeMap::new(),
+        notices: Vec::new(),
+        raw_paths: BTreeMap::new(),
     }
 }
 

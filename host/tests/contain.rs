@@ -32,7 +32,7 @@ fn shell(dir: &Path, script: &str) -> ProgramSpec {
         grace: Duration::from_secs(60),
         drain: Duration::from_millis(200),
         secrets: Vec::new(),
-        container: Some(assize_tests::assize()),
+        container: Some(env!("CARGO_BIN_EXE_assize").into()),
     }
 }
 
