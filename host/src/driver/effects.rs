@@ -70,10 +70,10 @@ impl Stage {
         if let Err(denied) = check_effect(&self.plugin, &effect, &self.grants) {
             return EffectEvent::Failed(Failure::new("denied", denied.to_string()));
         }
-        if !matches!(effect, Effect::Analyze(_)) {
-            if let Err(message) = self.contract.write() {
-                return EffectEvent::Failed(Failure::new("spawn", message));
-            }
+        if !matches!(effect, Effect::Analyze(_))
+            && let Err(message) = self.contract.write()
+        {
+            return EffectEvent::Failed(Failure::new("spawn", message));
         }
         let performed = match effect {
             Effect::RunProgram(run) => self.run(run).await,

@@ -52,7 +52,7 @@ fn every_component_is_there_with_its_kind_and_what_it_serves() {
         seen,
         [
             ("analyzer-patterns", PluginKind::Analyzer, vec!["*"]),
-            ("anthropic", PluginKind::RateLimit, vec!["anthropic", "claude-code"]),
+            ("anthropic", PluginKind::RateLimit, vec!["claude-code", "anthropic"]),
             ("claude-code", PluginKind::Provider, vec!["claude-code"]),
             ("command", PluginKind::Provider, vec!["command"]),
             ("rules", PluginKind::Provider, vec!["rules"]),

@@ -228,7 +228,7 @@ fn simulate(seed: u64) {
         now += random.below(10_000);
         let outcome =
             [Outcome::Completed, Outcome::Crashed, Outcome::RateLimited, Outcome::NoResults, Outcome::Misconfigured]
-                [[0, 0, 0, 1, 2, 3, 4][random.below(if seed % 3 == 0 { 7 } else { 6 }) as usize]];
+                [[0, 0, 0, 1, 2, 3, 4][random.below(if seed.is_multiple_of(3) { 7 } else { 6 }) as usize]];
         let done: Vec<TaskId> = match outcome {
             Outcome::Completed => tasks.into_iter().filter(|_| random.below(5) != 0).collect(),
             _ => Vec::new(),
