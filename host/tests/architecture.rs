@@ -37,7 +37,7 @@ fn code(text: &str) -> String {
 
 fn is_test_file(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "tests")
-        || path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with("tests"))
+        || path.file_stem().is_some_and(|stem| stem == "fixture" || stem.to_string_lossy().ends_with("tests"))
 }
 
 fn assert_absent(folder: &str, words: &[&str]) {
