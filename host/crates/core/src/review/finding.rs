@@ -77,7 +77,13 @@ pub(super) fn check_enum<T>(
     let word = marks.text(item, key, place)?;
     let value = parse(&word);
     if value.is_none() {
-        marks.error("unknown-word", format!("{place}/{key}"), format!("{} is not a {key}", shown(&word)));
+        let known = match key {
+            "verdict" => "; write confirm, raise, lower or refute",
+            "severity" => "; write critical, high, medium, low or info",
+            "confidence" => "; write high, medium or low",
+            _ => "",
+        };
+        marks.error("unknown-word", format!("{place}/{key}"), format!("{} is not a {key}{known}", shown(&word)));
     }
     value
 }

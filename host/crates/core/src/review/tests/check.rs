@@ -322,8 +322,11 @@ fn verification_belongs_to_deepening_tasks() {
     assert_eq!(codes, ["verdict-unasked", "verdict-missing"]);
     assert_eq!(checked.accepted[0].result.verification.as_ref().map(|v| v.verdicts.len()), Some(1));
 
+    let silent = on(&changed("/verification", Value::Null));
+    assert_eq!(silent.accepted[0].warnings[0].code, "verification-missing", "a look without a verdict is a look");
+    assert_eq!(silent.accepted[0].result.verification, None);
+
     for (verification, code) in [
-        (Value::Null, "verification-missing"),
         (json!([]), "wrong-type"),
         (json!({}), "verification-empty"),
         (json!({ "verified": "yes" }), "wrong-type"),
