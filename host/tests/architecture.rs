@@ -65,8 +65,17 @@ fn dependencies(manifest: &str) -> Vec<String> {
 
 #[test]
 fn core_is_pure() {
-    let outside =
-        ["std::fs", "std::process", "std::net", "std::env", "SystemTime", "Instant::", "tokio", "wasmtime", "rusqlite"];
+    let outside = [
+        "std::fs",
+        "std::process",
+        "std::net",
+        "std::env",
+        "SystemTime",
+        "Instant::",
+        "tokio::",
+        "wasmtime::",
+        "rusqlite::",
+    ];
     assert_absent("crates/core/src", &outside);
     let allowed = ["blake3", "serde", "serde_json", "thiserror"];
     for name in dependencies("crates/core/Cargo.toml") {

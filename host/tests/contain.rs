@@ -54,7 +54,9 @@ fn alive(dir: &Path) -> Vec<String> {
         let name = entry.file_name().into_string().unwrap();
         if name.starts_with("pid.") {
             let pid = fs::read_to_string(entry.path()).unwrap();
-            let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+            // Whoever was killed between opening the file and writing to it has left it empty.
+            let Ok(pid) = pid.trim().parse::<u32>() else { continue };
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             if !stat.is_empty() && !stat.contains(") Z ") {
                 alive.push(name);
             }
