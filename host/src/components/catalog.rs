@@ -90,8 +90,10 @@ impl Catalog {
     /// Admits the built-in components and those of the settings. One that serves the same name takes the other's place,
     /// kind by kind; the later one wins.
     pub fn load(settings: &Settings) -> Result<Self, CatalogError> {
-        let cache_dir = settings.environment.cache_dir().map(|dir| dir.join("components"));
-        let key = settings.user_key.as_ref().map(UserKey::of_component_cache);
+        let cache = settings.environment.cache_dir();
+        // A key of its own beside the cache: whoever clears the one has no use for the other.
+        let key = cache.as_deref().and_then(UserKey::read_or_make).map(|key| key.of_component_cache());
+        let cache_dir = cache.map(|dir| dir.join("components"));
         let sandbox = Sandbox::new(SandboxOptions {
             cache_dir: cache_dir.filter(|_| key.is_some()),
             cache_key: key.unwrap_or_default(),
