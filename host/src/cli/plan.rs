@@ -9,6 +9,7 @@ use super::output::Output;
 use super::run::runtime;
 use crate::audit::{Audit, AuditError, Purpose};
 use crate::config::{Environment, RunFlags, Settings};
+use crate::driver::tell_problems;
 use crate::reporters::RunEvent;
 
 /// Flags of `assize plan`.
@@ -28,6 +29,7 @@ pub(super) fn run(args: &Args, output: &Output, environment: Environment) -> Res
         let mut audit = Audit::open(settings, Purpose::Other)?;
         let mut reporter = output.reporter();
         let surveyed = audit.refresh_inventory()?;
+        tell_problems(reporter.as_mut(), &surveyed);
         if surveyed.inventory.auditable().next().is_none() {
             // Why each entry was left out is exactly what is asked for here.
             let lines: Vec<String> =

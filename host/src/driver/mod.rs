@@ -9,5 +9,5 @@ mod recovery;
 mod run;
 mod signals;
 
-pub use run::{RunEnd, RunOutcome, run_audit};
+pub use run::{RunEnd, RunOutcome, run_audit, tell_problems};
 pub use signals::interrupts;

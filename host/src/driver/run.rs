@@ -265,6 +265,11 @@ fn tell_survey(reporter: &mut dyn Reporter, surveyed: &Surveyed) {
         surveyed.reused
     );
     reporter.report(&RunEvent::Stage { name: "inventory", detail });
+    tell_problems(reporter, surveyed);
+}
+
+/// What the survey got over, one warning each.
+pub fn tell_problems(reporter: &mut dyn Reporter, surveyed: &Surveyed) {
     for problem in &surveyed.problems {
         let about = if problem.path.is_empty() { String::new() } else { format!("{}: ", problem.path) };
         reporter.report(&RunEvent::Warning(format!("{about}{}", problem.message)));
