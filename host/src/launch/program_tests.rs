@@ -147,7 +147,10 @@ async fn a_child_that_keeps_the_pipe_is_waited_for_no_longer_than_the_drain() {
     launch.spec.drain = Duration::from_millis(100);
     let exited = run(&launch).await;
     assert_eq!((exited.code, exited.stdout.as_slice()), (Some(0), &b"said\n"[..]));
-    assert!(!is_alive(&launch.dir.path().join("pid")));
+    // Without a container the kill is sent by now, and the kernel carries it out in its own time.
+    while is_alive(&launch.dir.path().join("pid")) {
+        tokio::task::yield_now().await;
+    }
 }
 
 #[cfg(target_os = "linux")]
