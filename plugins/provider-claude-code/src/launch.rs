@@ -53,6 +53,7 @@ impl Launch for ClaudeLaunch {
                     "The program sends its requests to this address when it is set.",
                 ),
             ],
+            extra: [("reviewer", "agent"), ("width", "8")].map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
         }
     }
 

@@ -30,6 +30,7 @@ impl Launch for Review {
             serves: vec![Service { kind: "provider".to_owned(), value: "rules".to_owned() }],
             config_schema: CONFIG_SCHEMA.to_owned(),
             requests: Vec::new(),
+            extra: vec![("reviewer".to_owned(), "rules".to_owned())],
         }
     }
 

@@ -42,6 +42,9 @@ pub struct Description {
     pub config_schema: String,
     /// Grants that it will need.
     pub requests: Vec<Request>,
+    /// What the host should know of its launches; the names are documented in `wit/v0.1/types.wit`.
+    #[serde(default)]
+    pub extra: Extra,
 }
 
 /// Why a call did not do what it was asked.

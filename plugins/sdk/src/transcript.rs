@@ -150,6 +150,7 @@ mod tests {
                 serves: Vec::new(),
                 config_schema: "{}".to_owned(),
                 requests: Vec::new(),
+                extra: Vec::new(),
             }
         }
 

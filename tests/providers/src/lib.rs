@@ -19,6 +19,7 @@ pub fn describe(name: &str, serves: &[&str], programs: &[&str]) -> Description {
         serves: serves.iter().map(service).collect(),
         config_schema: r#"{"type":"object"}"#.to_owned(),
         requests: programs.iter().map(request).collect(),
+        extra: Vec::new(),
     }
 }
 

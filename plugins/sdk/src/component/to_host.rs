@@ -22,7 +22,7 @@ impl From<Description> for types::Description {
                 .into_iter()
                 .map(|r| types::Request { kind: r.kind, name: r.name, reason: r.reason })
                 .collect(),
-            extra: Vec::new(),
+            extra: from.extra,
         }
     }
 }
