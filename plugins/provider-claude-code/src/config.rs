@@ -13,6 +13,8 @@ pub const CONFIG_SCHEMA: &str = r#"{
     "max_turns": {"type": "integer", "minimum": 1, "description": "Turns of one launch."},
     "max_budget_usd": {"type": "number", "exclusiveMinimum": 0, "description": "Spend of one launch in US dollars."},
     "login": {"enum": ["key", "user"], "description": "key: a key or token from the environment and a home of its own; user: the user's own login."},
+    "base_url": {"type": "string", "pattern": "^https?://[^\\s\"'\\\\]+$", "description": "Service that the program's requests go to; Anthropic's unless said."},
+    "gateway": {"type": "boolean", "description": "Whether requests pass the gateway, which holds the key and reads the limits; true unless said."},
     "extra_args": {"type": "array", "items": {"type": "string"}, "description": "More arguments; none may give it rights or change its output."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "Milliseconds of one launch; never past the launch's own."},
     "tools": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1}, "description": "Tools that read; Read, Grep and Glob unless said."}
@@ -69,6 +71,10 @@ pub struct Config {
     pub max_budget_usd: Option<f64>,
     /// Whose login.
     pub login: Login,
+    /// Service that the requests go to, without a slash at the end.
+    pub base_url: Option<String>,
+    /// Whether requests pass the gateway.
+    pub gateway: bool,
     /// More arguments.
     pub extra_args: Vec<String>,
     /// Milliseconds of one launch.
@@ -85,6 +91,8 @@ impl Default for Config {
             max_turns: None,
             max_budget_usd: None,
             login: Login::Key,
+            base_url: None,
+            gateway: true,
             extra_args: Vec::new(),
             timeout_ms: None,
             tools: ["Read", "Grep", "Glob"].map(str::to_owned).to_vec(),
@@ -99,15 +107,19 @@ impl Config {
     /// `invalid-configuration` with the key and the mend.
     pub fn parse(json: &str) -> Result<Self, PluginError> {
         let json = if json.trim().is_empty() { "{}" } else { json };
-        let config: Self = serde_json::from_str(json)
+        let mut config: Self = serde_json::from_str(json)
             .map_err(|error| refuse(format!("the section of provider claude-code cannot be read: {error}")))?;
         config.check()?;
+        config.base_url = config.base_url.map(|url| url.trim_end_matches('/').to_owned());
         Ok(config)
     }
 
     fn check(&self) -> Result<(), PluginError> {
         if self.program.trim().is_empty() {
             return Err(refuse("`program` is empty; leave it out for `claude`".to_owned()));
+        }
+        if self.base_url.as_deref().is_some_and(|url| !is_address(url)) {
+            return Err(refuse("`base_url` must be a plain address such as `https://api.anthropic.com`".to_owned()));
         }
         for arg in &self.extra_args {
             let name = arg.split('=').next().unwrap_or_default();
@@ -135,6 +147,15 @@ impl Config {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a text is an address with a host and nothing that would change its meaning where it is put.
+fn is_address(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        !rest.trim_matches('/').is_empty()
+            && !rest.chars().any(|c| c.is_whitespace() || c.is_control() || "\"'\\?#@".contains(c))
+    })
 }
 
 fn refuse(text: String) -> PluginError {

@@ -5,6 +5,7 @@ use assize_plugin_sdk::{
     Service, Step, conclude_failure, unexpected_event,
 };
 
+use crate::access::Access;
 use crate::config::{CONFIG_SCHEMA, Config};
 use crate::plan::plan_program;
 use crate::stream::{Stream, read_stream};
@@ -15,10 +16,13 @@ const PROMPT_BYTES: usize = 10 * 1024 * 1024;
 /// Longest error sentence that is passed on as evidence, in characters.
 const EVIDENCE_CHARS: usize = 4000;
 
+/// Facts of models that age. A user's configuration comes before them.
+const MODELS: &str = include_str!("../models.json");
+
 /// Where the launch stands.
 enum State {
     Planned,
-    Running,
+    Running(Access),
     Ended,
 }
 
@@ -45,6 +49,7 @@ impl Launch for ClaudeLaunch {
             config_schema: CONFIG_SCHEMA.to_owned(),
             requests: vec![
                 request("program", "claude", "It is the reviewer that this plugin launches."),
+                request("host", "api.anthropic.com", "The gateway forwards the program's requests to it."),
                 request("secret", "ANTHROPIC_API_KEY", "The program pays for its requests with this key."),
                 request("secret", "CLAUDE_CODE_OAUTH_TOKEN", "The program uses a subscription with this token."),
                 request(
@@ -53,7 +58,9 @@ impl Launch for ClaudeLaunch {
                     "The program sends its requests to this address when it is set.",
                 ),
             ],
-            extra: [("reviewer", "agent"), ("width", "8")].map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            extra: [("reviewer", "agent"), ("width", "8"), ("models", MODELS)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
         }
     }
 
@@ -68,20 +75,25 @@ impl Launch for ClaudeLaunch {
                 let message = "the prompt is larger than the 10 MB that claude reads; the packet is too large";
                 Ok(Step::Done(Conclusion::new(Outcome::ContextExceeded, message)))
             }
-            (State::Planned, None) => {
-                self.state = State::Running;
-                Ok(Step::Perform(Effect::RunProgram(plan_program(&self.config, &self.request))))
-            }
-            (State::Running, Some(Event::Exited(exited))) => Ok(Step::Done(self.conclude(&exited))),
-            (State::Running, Some(Event::Failed(failure))) => Ok(Step::Done(conclude_failure(&failure))),
+            (State::Planned, None) => Ok(self.run(Access::first(&self.config))),
+            (State::Running(_), Some(Event::Exited(exited))) => Ok(Step::Done(self.conclude(&exited))),
+            (State::Running(access), Some(Event::Failed(failure))) => Ok(match access.after(&failure) {
+                Some(next) => self.run(next),
+                None => Step::Done(conclude_failure(&failure)),
+            }),
             (State::Planned, event) => Err(unexpected_event(event.as_ref(), "the start")),
-            (State::Running, event) => Err(unexpected_event(event.as_ref(), "exited")),
+            (State::Running(_), event) => Err(unexpected_event(event.as_ref(), "exited")),
             (State::Ended, event) => Err(unexpected_event(event.as_ref(), "nothing after the end")),
         }
     }
 }
 
 impl ClaudeLaunch {
+    fn run(&mut self, access: Access) -> Step {
+        self.state = State::Running(access);
+        Step::Perform(Effect::RunProgram(plan_program(&self.config, &self.request, access)))
+    }
+
     fn conclude(&self, exited: &Exited) -> Conclusion {
         let stream = read_stream(&exited.stdout);
         let verdict = judge_launch(&stream, exited);

@@ -37,7 +37,9 @@ impl Launch for CommandLaunch {
             config_schema: CONFIG_SCHEMA.to_owned(),
             // The program is known from the configuration alone; the user who names it grants it.
             requests: Vec::new(),
-            extra: [("reviewer", "agent"), ("width", "1")].map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            extra: [("reviewer", "agent"), ("width", "1")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
         }
     }
 

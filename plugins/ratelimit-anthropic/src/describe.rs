@@ -1,7 +1,19 @@
 //! What the plugin says of itself.
 
-/// Providers whose evidence it reads.
-pub const PROVIDERS: [&str; 2] = ["claude-code", "anthropic"];
+use assize_reading::{Evidence, LimitReader, Reading};
 
-/// Schema of the configuration section: there is nothing to configure.
-pub const CONFIG_SCHEMA: &str = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+use crate::read::read_evidence;
+
+/// The reader of Anthropic's limits.
+pub struct Anthropic;
+
+impl LimitReader for Anthropic {
+    const NAME: &'static str = "anthropic";
+    const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+    const SUMMARY: &'static str = "Reads the limits that Anthropic's services and Claude Code tell";
+    const PROVIDERS: &'static [&'static str] = &["claude-code", "anthropic"];
+
+    fn read(evidence: &Evidence) -> Option<Reading> {
+        read_evidence(evidence)
+    }
+}

@@ -1,39 +1,37 @@
 //! Limits in JSON: error bodies of the API, events of Claude Code, and records of responses.
 
+use assize_reading::{
+    Cause, Frame, PlanWindow, Reading, instant_of_number, parse_instant, read_record, read_report, read_status, whole,
+};
 use serde_json::Value;
 
-use crate::header::{PlanWindow, read_headers};
-use crate::instant::{instant_of_number, parse_instant, whole};
-use crate::prose::read_prose;
-use crate::reading::Reading;
+use crate::header::read_headers;
+use crate::read::read_prose;
 
 /// What one JSON value says; empty for one that is none of the known forms.
-pub fn read_json(value: &Value, received_at_ms: u64) -> Reading {
+pub fn read_json(value: &Value, frame: &Frame) -> Reading {
     match text(value, "type") {
-        "error" => read_api_error(&value["error"]),
-        "rate_limit_event" => read_limit_info(&value["rate_limit_info"], received_at_ms),
+        "error" => read_api_error(&value["error"], frame),
+        "rate_limit_event" => read_limit_info(&value["rate_limit_info"], frame.received_at_ms),
         "system" if text(value, "subtype") == "api_retry" => read_retry(value),
-        "result" if value["is_error"] == true => read_result(value, received_at_ms),
-        "assistant" if value["is_api_error_message"] == true => read_assistant(value, received_at_ms),
-        "" => read_record(value, received_at_ms),
+        "result" if value["is_error"] == true => read_result(value, frame),
+        "assistant" if value["is_api_error_message"] == true => read_assistant(value, frame.received_at_ms),
+        "" => read_untyped(value, frame),
         _ => Reading::default(),
     }
 }
 
 /// The member `error` of an API body.
-pub fn read_api_error(error: &Value) -> Reading {
+pub fn read_api_error(error: &Value, frame: &Frame) -> Reading {
     match text(error, "type") {
         "rate_limit_error" => Reading::throttled(),
-        "overloaded_error" => Reading::overloaded(),
-        _ => Reading::default(),
-    }
-}
-
-/// What a status says by itself.
-pub fn read_status(status: u16) -> Reading {
-    match status {
-        429 => Reading::throttled(),
-        529 => Reading::overloaded(),
+        "overloaded_error" => Reading::because(Cause::Overloaded),
+        "billing_error" => Reading::because(Cause::Spent),
+        // A spent balance has no type of its own.
+        "invalid_request_error" => {
+            let told = read_report(text(error, "message"), frame);
+            if told.cause() == Some(Cause::Spent) { told } else { Reading::default() }
+        }
         _ => Reading::default(),
     }
 }
@@ -77,7 +75,7 @@ fn read_retry(value: &Value) -> Reading {
     let mut reading = read_status(number(&value["error_status"]).unwrap_or_default());
     reading.absorb(match text(value, "error") {
         "rate_limit" => Reading::throttled(),
-        "overloaded" => Reading::overloaded(),
+        "overloaded" => Reading::because(Cause::Overloaded),
         _ => Reading::default(),
     });
     if reading.throttled {
@@ -86,10 +84,10 @@ fn read_retry(value: &Value) -> Reading {
     reading
 }
 
-fn read_result(value: &Value, received_at_ms: u64) -> Reading {
+fn read_result(value: &Value, frame: &Frame) -> Reading {
     let mut reading = read_status(number(&value["api_error_status"]).unwrap_or_default());
-    reading.absorb(read_api_error(&serde_json::json!({"type": value["api_error_type"]})));
-    reading.absorb(read_prose(text(value, "result").lines().next().unwrap_or_default(), received_at_ms));
+    reading.absorb(read_api_error(&serde_json::json!({"type": value["api_error_type"]}), frame));
+    reading.absorb(read_prose(text(value, "result").lines().next().unwrap_or_default(), frame));
     reading
 }
 
@@ -99,38 +97,16 @@ fn read_assistant(value: &Value, received_at_ms: u64) -> Reading {
     if limited {
         reading.absorb(Reading::throttled());
     } else if text(value, "error") == "overloaded" {
-        reading.absorb(Reading::overloaded());
+        reading.absorb(Reading::because(Cause::Overloaded));
     }
     reading
 }
 
 /// A record of a response without a type: a body with `error`, or a status with headers or a wait beside it.
-fn read_record(value: &Value, received_at_ms: u64) -> Reading {
-    let mut reading = read_api_error(&value["error"]);
-    let status = ["status", "statusCode", "status_code", "code"].iter().find_map(|key| number(&value[*key]));
-    let headers = ["headers", "response_headers", "responseHeaders"].iter().find_map(|key| value[*key].as_object());
-    if let Some(headers) = headers {
-        let pairs: Vec<(String, String)> = headers.iter().map(|(name, value)| (name.clone(), plain(value))).collect();
-        reading.absorb(read_headers(&pairs, received_at_ms));
-    }
-    if let Some(status) = status {
-        reading.absorb(read_status(status));
-    }
-    if reading.throttled && reading.retry_after_ms.is_none() {
-        // The unit is in the name of the field.
-        let wait = |key: &str, scale: f64| {
-            value[key].as_f64().or_else(|| value[key].as_str()?.parse().ok()).map(|n| n * scale)
-        };
-        reading.retry_after_ms = wait("retry_after_ms", 1.0).or_else(|| wait("retry_after", 1000.0)).and_then(whole);
-    }
+fn read_untyped(value: &Value, frame: &Frame) -> Reading {
+    let mut reading = read_api_error(&value["error"], frame);
+    reading.absorb(read_record(value, frame.received_at_ms, read_headers));
     reading
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {

@@ -1,7 +1,6 @@
 //! Limits in response headers.
 
-use crate::instant::{parse_decimal, parse_instant, parse_retry_after, whole};
-use crate::reading::{Limit, Reading};
+use assize_reading::{Headers, Limit, PlanWindow, Reading, parse_decimal, parse_instant, read_wait};
 
 /// The windows of the API are told per minute.
 const API_WINDOW_SECONDS: u64 = 60;
@@ -17,19 +16,6 @@ const FAMILIES: [(&str, &str, Option<&str>); 6] = [
 ];
 
 const UNIFIED: &str = "anthropic-ratelimit-unified-";
-
-/// Headers, found by their name in any case; of several with one name the first counts.
-struct Headers<'a>(&'a [(String, String)]);
-
-impl Headers<'_> {
-    fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(key, _)| key.trim().eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
-    }
-
-    fn count(&self, name: &str) -> Option<u64> {
-        self.get(name)?.parse().ok()
-    }
-}
 
 /// What headers say. They never throttle by themselves, except where the service says `rejected`.
 pub fn read_headers(headers: &[(String, String)], received_at_ms: u64) -> Reading {
@@ -51,11 +37,6 @@ pub fn read_headers(headers: &[(String, String)], received_at_ms: u64) -> Readin
     }
     read_unified(&lookup, received_at_ms, &mut reading);
     reading
-}
-
-fn read_wait(headers: &Headers<'_>, received_at_ms: u64) -> Option<u64> {
-    let exact = headers.get("retry-after-ms").and_then(parse_decimal).and_then(whole);
-    exact.or_else(|| headers.get("retry-after").and_then(|text| parse_retry_after(text, received_at_ms)))
 }
 
 /// Windows of a subscription: fractions instead of counts, one family of headers a window.
@@ -85,11 +66,10 @@ fn read_unified(headers: &Headers<'_>, received_at_ms: u64, reading: &mut Readin
     }
 }
 
-/// Names of windows in the headers, such as `5h` and `7d-sonnet`, in their order of appearance.
+/// Names of windows in the headers, such as `5h` and `7d-sonnet`, in their order.
 fn window_names(headers: &Headers<'_>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for (key, _) in headers.0 {
-        let key = key.trim().to_ascii_lowercase();
+    for (key, _) in headers.sorted() {
         let Some(rest) = key.strip_prefix(UNIFIED) else { continue };
         let name = ["-status", "-utilization", "-reset"].iter().find_map(|suffix| rest.strip_suffix(suffix));
         let Some(name) = name.filter(|name| name.starts_with(|c: char| c.is_ascii_digit())) else { continue };
@@ -110,58 +90,5 @@ fn claim_of(window: &str) -> String {
         "5h" => format!("five_hour{model}"),
         "7d" => format!("seven_day{model}"),
         _ => window.to_owned(),
-    }
-}
-
-/// One window of a plan, as headers and events tell it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PlanWindow {
-    /// Name, such as `five_hour` or `seven_day_opus`.
-    pub claim: String,
-    /// `allowed`, `allowed_warning` or `rejected`.
-    pub status: Option<String>,
-    /// What is used, 1 for all of it.
-    pub utilization: Option<f64>,
-    /// When it is full again.
-    pub resets_at_ms: Option<u64>,
-}
-
-impl PlanWindow {
-    /// The limit. Its size is not known; nothing is left of it when it is `rejected` and `binding`.
-    pub fn limit(&self, binding: bool) -> Limit {
-        let (window_seconds, model) = if let Some(model) = self.claim.strip_prefix("five_hour") {
-            (Some(18_000), model)
-        } else if let Some(model) = self.claim.strip_prefix("seven_day") {
-            (Some(604_800), model)
-        } else {
-            (parse_length(&self.claim), "")
-        };
-        let mut extra = Vec::new();
-        let told = [
-            ("claim", Some(self.claim.clone()).filter(|claim| !claim.is_empty())),
-            ("status", self.status.clone()),
-            ("utilization", self.utilization.map(|used| used.to_string())),
-        ];
-        extra.extend(told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
-        Limit {
-            dimension: "tokens".to_owned(),
-            window_seconds,
-            limit: None,
-            remaining: (binding && self.status.as_deref() == Some("rejected")).then_some(0),
-            resets_at_ms: self.resets_at_ms,
-            scope: if model.is_empty() { "account" } else { "model" }.to_owned(),
-            extra,
-        }
-    }
-}
-
-/// The length in a name such as `1h` or `30d`.
-fn parse_length(name: &str) -> Option<u64> {
-    let split = name.find(|c: char| !c.is_ascii_digit())?;
-    let count: u64 = name[..split].parse().ok()?;
-    match &name[split..] {
-        "h" => count.checked_mul(3600),
-        "d" => count.checked_mul(86_400),
-        _ => None,
     }
 }

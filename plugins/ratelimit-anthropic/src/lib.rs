@@ -8,11 +8,8 @@ mod component;
 mod describe;
 mod event;
 mod header;
-mod instant;
-mod prose;
+mod log;
 mod read;
-mod reading;
 
-pub use describe::{CONFIG_SCHEMA, PROVIDERS};
+pub use describe::Anthropic;
 pub use read::read_evidence;
-pub use reading::{Evidence, Extra, Limit, Reading};

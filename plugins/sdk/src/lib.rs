@@ -6,9 +6,12 @@
 
 mod conclude;
 mod describe;
+pub mod dialogue;
 mod effect;
 mod event;
 mod launch;
+mod models;
+mod sse;
 mod text;
 
 #[cfg(target_family = "wasm")]
@@ -21,4 +24,6 @@ pub use describe::{Description, Extra, PluginError, Request, Service};
 pub use effect::{Analyze, Effect, Gateway, Piece, PlacedFile, ReadSources, RunProgram, SendRequest, Stdin, Value};
 pub use event::{Event, Exited, Failure, Finding, Observation, Responded, Source, Span};
 pub use launch::{Conclusion, Evidence, Launch, LaunchRequest, Outcome, Step, Task, TaskFile, Usage, extra_value};
+pub use models::{ModelFacts, Tokens, find_model_facts, matches_pattern};
+pub use sse::{ServerEvent, read_events};
 pub use text::{derive_one_line, derive_tail, strip_escapes};

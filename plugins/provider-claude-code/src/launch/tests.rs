@@ -26,7 +26,7 @@ fn args(run: &RunProgram) -> Vec<&str> {
 
 #[test]
 fn launches_follow_their_transcripts() {
-    assert_eq!(check_transcripts::<ClaudeLaunch>(include_str!("../../tests/transcripts.json")), Ok(38));
+    assert_eq!(check_transcripts::<ClaudeLaunch>(include_str!("../../tests/transcripts.json")), Ok(47));
 }
 
 #[test]
@@ -53,21 +53,42 @@ fn the_lane_s_model_wins_and_the_shorter_time_counts() {
 fn a_user_login_gets_the_user_s_home_and_no_key() {
     let run = planned(r#"{"login":"user"}"#, LaunchRequest::default());
     assert_eq!(run.home, "user");
-    let inherited: Vec<&str> =
-        run.env.iter().filter(|(_, value)| *value == Value::Inherit).map(|(name, _)| name.as_str()).collect();
-    assert_eq!(inherited, ["ANTHROPIC_BASE_URL"]);
+    assert!(!format!("{:?}", run.env).contains("API_KEY") && !format!("{:?}", run.env).contains("TOKEN\""));
+    assert_eq!(run.gateway.expect("a gateway").secret, None);
 }
 
 #[test]
 fn whatever_is_inherited_is_requested_with_a_reason() {
     let description = ClaudeLaunch::describe();
-    let run = planned("{}", LaunchRequest::default());
+    let run = planned(r#"{"gateway":false}"#, LaunchRequest::default());
+    assert_eq!(run.env.iter().filter(|(_, value)| *value == Value::Inherit).count(), 3);
     for (name, _) in run.env.iter().filter(|(_, value)| *value == Value::Inherit) {
         let request = description.requests.iter().find(|r| r.kind == "secret" && r.name == *name).expect(name);
         assert!(request.reason.ends_with('.'));
     }
     assert!(description.requests.iter().any(|r| r.kind == "program" && r.name == run.program));
     assert!(serde_json::from_str::<serde_json::Value>(&description.config_schema).is_ok());
+}
+
+#[test]
+fn the_gateway_s_upstream_and_secret_are_requested() {
+    let description = ClaudeLaunch::describe();
+    let gateway = planned("{}", LaunchRequest::default()).gateway.expect("a gateway");
+    let host = gateway.upstream.trim_start_matches("https://");
+    let asks = |kind: &str, name: &str| description.requests.iter().any(|r| r.kind == kind && r.name == name);
+    assert!(asks("host", host) && asks("secret", &gateway.secret.expect("a secret")));
+}
+
+#[test]
+fn the_facts_of_models_are_a_list_that_names_each_once() {
+    let description = ClaudeLaunch::describe();
+    let models = assize_plugin_sdk::extra_value(&description.extra, "models").expect("models");
+    let models: Vec<serde_json::Value> = serde_json::from_str(models).expect("a JSON list");
+    let mut names: Vec<&str> = models.iter().map(|model| model["match"].as_str().expect("a name")).collect();
+    assert!(names.len() > 3 && models.iter().all(|model| model["context_tokens"].as_u64() > Some(0)));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), models.len());
 }
 
 #[test]
@@ -89,6 +110,9 @@ fn what_would_lift_read_only_is_refused() {
         r#"{"tools":["Read,Write"]}"#,
         r#"{"program":" "}"#,
         r#"{"max_budget_usd":0}"#,
+        r#"{"base_url":"api.anthropic.com"}"#,
+        r#"{"base_url":"https://a b"}"#,
+        r#"{"base_url":"https://user@host"}"#,
         r#"{"modle":"x"}"#,
     ] {
         let request = LaunchRequest { config: config.into(), ..LaunchRequest::default() };
