@@ -16,6 +16,8 @@ pub struct Head {
     pub method: String,
     /// Path without the query.
     pub path: String,
+    /// What follows the path behind a question mark.
+    pub query: String,
     /// Names in lower case, with their values.
     pub headers: Vec<(String, String)>,
 }
@@ -25,6 +27,32 @@ impl Head {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
+
+    /// The value of a parameter of the query.
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(known, _)| *known == name).map(|(_, value)| decode_percent(value))
+    }
+}
+
+/// Decodes `%2F` and the like; what is no code stays as it is.
+pub fn decode_percent(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| *first == b'%').and_then(|code| str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A response with its whole body.
@@ -55,8 +83,10 @@ pub fn read_head(input: &mut impl BufRead) -> io::Result<Option<Head>> {
     let Some(first) = read_line(&mut input)? else { return Ok(None) };
     let mut words = first.split(' ');
     let (Some(method), Some(target)) = (words.next(), words.next()) else { return Err(invalid("no request line")) };
-    let path = target.split(['?', '#']).next().unwrap_or_default().to_owned();
-    let mut head = Head { method: method.to_owned(), path, headers: Vec::new() };
+    let target = target.split('#').next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let mut head =
+        Head { method: method.to_owned(), path: path.to_owned(), query: query.to_owned(), headers: Vec::new() };
     loop {
         match read_line(&mut input)?.as_deref() {
             None => return Err(invalid("the head does not end, or not within its limit")),
@@ -152,10 +182,15 @@ fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         400 => "Bad Request",
+        307 => "Temporary Redirect",
         401 => "Unauthorized",
+        402 => "Payment Required",
+        403 => "Forbidden",
         404 => "Not Found",
+        413 => "Payload Too Large",
         429 => "Too Many Requests",
         500 => "Internal Server Error",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
         _ => "Status",
     }
@@ -181,6 +216,13 @@ mod tests {
             "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2;x=y\r\nab\r\nA\r\n0123456789\r\n0\r\n\r\n";
         assert_eq!(read(chunked).unwrap().unwrap().1, b"ab0123456789");
         assert!(read("").unwrap().is_none());
+    }
+
+    #[test]
+    fn parameters_of_the_query_are_decoded() {
+        let (head, _) = read("GET /a%2Fb?x=1&key=k%3D%zz HTTP/1.1\r\n\r\n").unwrap().unwrap();
+        assert_eq!((head.path.as_str(), head.parameter("key").as_deref()), ("/a%2Fb", Some("k=%zz")));
+        assert_eq!((head.parameter("y"), decode_percent(&head.path)), (None, "/a/b".to_owned()));
     }
 
     #[test]

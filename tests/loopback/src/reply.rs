@@ -1,12 +1,15 @@
-//! What a scenario makes of a request, as a value; `connection.rs` puts it on the wire.
+//! What a scenario makes of a request, as a value; `send.rs` puts it on the wire.
 
 use jiff::Timestamp;
 
-use crate::answer::render_answer;
+use crate::asked::{Asked, Format};
 use crate::http::Response;
-use crate::limits::Window;
-use crate::message::{Asked, render_error, render_events, render_message};
-use crate::scenario::{Kind, Scenario};
+use crate::limits::{Cause, Told, render_headers};
+use crate::protocol::Protocol;
+use crate::refusal::{Occasion, Reason, identity, render_refusal};
+use crate::said::{Said, Stop, render_said, say};
+use crate::scenario::{Act, Door, Feature, Hint, Refusal, Scenario, Shape};
+use crate::wire::{render_break, render_events, render_whole};
 
 /// How one request is replied to.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +22,8 @@ pub enum Reply {
     CutStream(Response, Vec<String>, AfterCut),
     /// A response that announces its whole body and breaks off after so many bytes.
     CutWhole(Response, usize, AfterCut),
+    /// A response of so many bytes, made up as it is sent.
+    Flood(Response, Flood),
     /// Nothing.
     Silence,
 }
@@ -32,6 +37,19 @@ pub enum AfterCut {
     End,
 }
 
+/// A body that is too large to be held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flood {
+    /// Its beginning.
+    pub opening: String,
+    /// What is repeated.
+    pub piece: String,
+    /// Bytes of what is repeated.
+    pub bytes: u64,
+    /// Its end.
+    pub closing: String,
+}
+
 impl Reply {
     /// HTTP status; none where nothing is said.
     pub fn status(&self) -> Option<u16> {
@@ -39,194 +57,212 @@ impl Reply {
             Reply::Whole(response)
             | Reply::Stream(response, _)
             | Reply::CutStream(response, ..)
-            | Reply::CutWhole(response, ..) => Some(response.status),
+            | Reply::CutWhole(response, ..)
+            | Reply::Flood(response, _) => Some(response.status),
             Reply::Silence => None,
         }
     }
 }
 
 /// What the server knows beside the request.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
+#[derive(Clone, Debug)]
+pub struct Moment<'a> {
     /// Number of the request among all, from 1.
     pub number: u64,
     /// Earlier generation requests of the same scenario and tag.
     pub earlier: u64,
     /// The time.
     pub now: Timestamp,
-    /// The window, where the scenario keeps a bucket.
-    pub window: Window,
+    /// What is to be told of the limits, and why the request is not let in where it is not.
+    pub admission: (Option<Cause>, Told),
+    /// Milliseconds for which a storm goes on.
+    pub storm_ms: u64,
+    /// The credential; empty where there is none.
+    pub credential: &'a str,
+    /// Whether the signature of a request that needs one has its form.
+    pub signed: bool,
+    /// Where a client is sent that is sent elsewhere.
+    pub elsewhere: &'a str,
+}
+
+/// A reply, and the tokens of the answer in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// The reply.
+    pub reply: Reply,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
 }
 
 /// Plans the reply to a generation request.
-pub fn plan_reply(scenario: Scenario, asked: &Asked, moment: Moment) -> Reply {
-    let refusal = Refusal { moment };
-    match scenario.kind {
-        Kind::RateLimited => refusal.rate_limited(Window::spent(30)),
-        Kind::RateLimitedOnce if moment.earlier == 0 => refusal.rate_limited(Window::spent(1)),
-        Kind::Bucket { .. } if moment.window.retry_in_ms.is_some() => refusal.rate_limited(moment.window),
-        Kind::Overloaded => refusal.of(529, "overloaded_error", "Overloaded", &[]),
-        Kind::Broken => refusal.of(500, "api_error", "Internal server error", &[]),
-        Kind::Unauthenticated => refusal.of(401, "authentication_error", "invalid x-api-key", &[]),
-        Kind::TooLong => {
-            refusal.of(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum", &[])
+pub fn plan_reply(scenario: &Scenario, asked: &Asked, moment: &Moment) -> Planned {
+    let answering = Answering { scenario, asked, moment };
+    let refused = |reason| Planned { reply: Reply::Whole(answering.refuse(reason)), output_tokens: 0 };
+    match turned_away(scenario, asked, moment) {
+        Some(reason) => refused(reason),
+        None if moment.earlier >= scenario.times => answering.act(Act::Answer(Shape::Plain)),
+        None => answering.act(scenario.act),
+    }
+}
+
+/// Why a request does not even come to its act.
+fn turned_away(scenario: &Scenario, asked: &Asked, moment: &Moment) -> Option<Reason> {
+    let taken = match &scenario.door {
+        Door::Open => true,
+        Door::NeedsKey => !moment.credential.is_empty(),
+        Door::Only(key) => moment.credential == key,
+    };
+    if !taken {
+        return Some(Reason::Named(Refusal::Unauthenticated));
+    }
+    if asked.protocol == Protocol::Converse && !moment.signed {
+        return Some(Reason::Named(Refusal::Forbidden));
+    }
+    if let Some(feature) = scenario.refused.iter().find(|feature| uses(asked, **feature)) {
+        return Some(Reason::Feature(*feature));
+    }
+    if moment.storm_ms > 0 {
+        return Some(Reason::Limit(Cause::Requests, Told::spent(moment.storm_ms)));
+    }
+    let (cause, told) = moment.admission;
+    cause.map(|cause| Reason::Limit(cause, told))
+}
+
+fn uses(asked: &Asked, feature: Feature) -> bool {
+    match feature {
+        Feature::JsonSchema => matches!(asked.format, Format::JsonSchema(_)),
+        Feature::JsonObject => asked.format == Format::JsonObject,
+        Feature::Tools => !asked.tools.is_empty(),
+        Feature::Stream => asked.stream,
+        Feature::CacheControl => asked.cache_control,
+        Feature::StreamOptions => asked.stream_options,
+    }
+}
+
+struct Answering<'a> {
+    scenario: &'a Scenario,
+    asked: &'a Asked,
+    moment: &'a Moment<'a>,
+}
+
+impl Answering<'_> {
+    fn act(&self, act: Act) -> Planned {
+        let said = self.say(if let Act::Answer(shape) = act { shape } else { Shape::Plain });
+        let silent = |reply| Planned { reply, output_tokens: 0 };
+        let spoken = |reply| Planned { reply, output_tokens: said.output_tokens };
+        match act {
+            // This service answers what is filtered by an error.
+            Act::Answer(Shape::Filtered) if self.asked.protocol == Protocol::Messages => {
+                silent(Reply::Whole(self.refuse(Reason::Named(Refusal::Filtered))))
+            }
+            Act::Answer(shape) => spoken(self.answer(&said, shape)),
+            Act::Drip { .. } => spoken(self.answer(&said, Shape::Plain)),
+            Act::Refuse(refusal) => silent(Reply::Whole(self.refuse(Reason::Named(refusal)))),
+            Act::Hang => silent(Reply::Silence),
+            Act::Stall => spoken(self.cut(&said, AfterCut::Silence)),
+            Act::Disconnect => spoken(self.cut(&said, AfterCut::End)),
+            Act::BadJson => silent(self.bad_json()),
+            Act::Empty => silent(Reply::Whole(self.plain(Vec::new()))),
+            Act::ErrorEvent => spoken(self.broken(&said, Refusal::Overloaded, false)),
+            Act::LimitEvent => spoken(self.broken(&said, Refusal::Limited(Hint::In(1)), true)),
+            Act::Flood { mib } => spoken(self.flood(&said, mib)),
+            Act::Redirect => silent(self.redirect()),
         }
-        Kind::Hang => Reply::Silence,
-        Kind::Empty => Reply::Whole(plain(asked, moment, Vec::new())),
-        Kind::BadJson => plan_bad_json(asked, moment),
-        Kind::Stall => plan_cut(scenario, asked, moment, AfterCut::Silence),
-        Kind::Disconnect => plan_cut(scenario, asked, moment, AfterCut::End),
-        Kind::Ok | Kind::RateLimitedOnce | Kind::Bucket { .. } => plan_answer(scenario, asked, moment),
-    }
-}
-
-struct Refusal {
-    moment: Moment,
-}
-
-impl Refusal {
-    fn rate_limited(&self, window: Window) -> Reply {
-        let text = "This request would exceed the rate limit of requests per minute of your organization.";
-        self.of(429, "rate_limit_error", text, &window.headers(self.moment.now))
     }
 
-    fn of(&self, status: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Reply {
-        let id = request_id(self.moment);
-        let mut response = Response::json(status, &render_error(kind, message, &id));
-        response.headers.push(("request-id".to_owned(), id));
-        response.headers.extend_from_slice(headers);
-        Reply::Whole(response)
+    fn say(&self, shape: Shape) -> Said {
+        let said = say(self.scenario, shape, self.asked, self.moment.credential);
+        render_said(self.asked, self.moment.number, self.moment.now.as_second(), said)
     }
-}
 
-fn plan_answer(scenario: Scenario, asked: &Asked, moment: Moment) -> Reply {
-    let (id, text) = (message_id(moment), answer_text(scenario, asked));
-    if asked.stream {
-        Reply::Stream(plain(asked, moment, Vec::new()), render_events(&id, asked, &text))
-    } else {
-        Reply::Whole(plain(asked, moment, render_message(&id, asked, &text).to_string().into_bytes()))
+    fn refuse(&self, reason: Reason) -> Response {
+        let Moment { number, now, credential, .. } = *self.moment;
+        render_refusal(reason, Occasion { asked: self.asked, number, now, credential })
     }
-}
 
-fn plan_cut(scenario: Scenario, asked: &Asked, moment: Moment, after: AfterCut) -> Reply {
-    match plan_answer(scenario, asked, moment) {
-        Reply::Stream(response, mut events) => {
-            // Half of the pieces at least, so that a client has begun to read an answer; never the end.
-            let pieces = events.len() - 6;
-            events.truncate(3 + pieces.div_ceil(2));
-            Reply::CutStream(response, events, after)
+    fn streams(&self) -> bool {
+        self.asked.stream && self.asked.protocol != Protocol::Converse
+    }
+
+    fn answer(&self, said: &Said, shape: Shape) -> Reply {
+        let mut reply = if self.streams() {
+            Reply::Stream(self.plain(Vec::new()), render_events(self.asked, said).all())
+        } else {
+            Reply::Whole(self.plain(render_whole(self.asked, said).to_string().into_bytes()))
+        };
+        if let (Shape::EchoKey, Reply::Whole(response) | Reply::Stream(response, _)) = (shape, &mut reply) {
+            response.headers.push(("x-echo-credential".to_owned(), self.moment.credential.to_owned()));
         }
-        Reply::Whole(response) => {
-            let half = response.body.len() / 2;
-            Reply::CutWhole(response, half, after)
+        reply
+    }
+
+    fn cut(&self, said: &Said, after: AfterCut) -> Reply {
+        if self.streams() {
+            return Reply::CutStream(self.plain(Vec::new()), render_events(self.asked, said).half(), after);
         }
-        other => other,
+        let response = self.plain(render_whole(self.asked, said).to_string().into_bytes());
+        let half = response.body.len() / 2;
+        Reply::CutWhole(response, half, after)
     }
-}
 
-fn plan_bad_json(asked: &Asked, moment: Moment) -> Reply {
-    if asked.stream {
-        let broken = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\n\n".to_owned();
-        Reply::Stream(plain(asked, moment, Vec::new()), vec![broken])
-    } else {
-        Reply::Whole(plain(asked, moment, b"{\"id\":\"msg_1\",\"content\":[".to_vec()))
+    fn broken(&self, said: &Said, refusal: Refusal, limit: bool) -> Reply {
+        if !self.streams() {
+            return Reply::Whole(self.refuse(Reason::Named(refusal)));
+        }
+        let mut events = render_events(self.asked, said).half();
+        events.push(render_break(self.asked, said, limit));
+        Reply::Stream(self.plain(Vec::new()), events)
     }
-}
 
-fn answer_text(scenario: Scenario, asked: &Asked) -> String {
-    match &asked.prompt {
-        Some(prompt) => render_answer(prompt, scenario.findings),
-        None => "OK".to_owned(),
+    fn bad_json(&self) -> Reply {
+        if !self.streams() {
+            return Reply::Whole(self.plain(b"{\"id\":\"msg_1\",\"content\":[".to_vec()));
+        }
+        let event = match (self.asked.protocol, self.asked.events) {
+            (Protocol::Messages, _) => {
+                "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\n\n"
+            }
+            (Protocol::Responses, _) => {
+                "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\n\n"
+            }
+            (_, false) => "[{\"candidates\":[",
+            _ => "data: {\"id\":\n\n",
+        };
+        Reply::Stream(self.plain(Vec::new()), vec![event.to_owned()])
     }
-}
 
-/// A response with status 200 and the headers of a request that was let in.
-fn plain(asked: &Asked, moment: Moment, body: Vec<u8>) -> Response {
-    let content_type = if asked.stream { "text/event-stream; charset=utf-8" } else { "application/json" };
-    let mut headers =
-        vec![("content-type".to_owned(), content_type.to_owned()), ("request-id".to_owned(), request_id(moment))];
-    headers.extend(moment.window.headers(moment.now));
-    Response { status: 200, headers, body }
-}
+    /// The answer with a text so long that nobody should hold it.
+    fn flood(&self, said: &Said, mib: u64) -> Reply {
+        const MARK: &str = "LOOPBACK-FLOOD";
+        let long = Said { content: crate::said::Content::Text(MARK.to_owned()), stop: Stop::End, ..said.clone() };
+        let (opening, piece, closing) = if self.streams() {
+            let events = render_events(self.asked, &long);
+            let text = "lorem ipsum ".repeat(5_000);
+            (events.opening.concat(), events.pieces.concat().replace(MARK, &text), events.closing.concat())
+        } else {
+            let document = render_whole(self.asked, &long).to_string();
+            let (before, after) = document.split_once(MARK).unwrap_or((&document, ""));
+            (before.to_owned(), "lorem ipsum ".repeat(5_000), after.to_owned())
+        };
+        Reply::Flood(self.plain(Vec::new()), Flood { opening, piece, bytes: mib << 20, closing })
+    }
 
-fn request_id(moment: Moment) -> String {
-    format!("req_loopback{:08}", moment.number)
-}
+    fn redirect(&self) -> Reply {
+        let headers = vec![("location".to_owned(), self.moment.elsewhere.to_owned())];
+        Reply::Whole(Response { status: 307, headers, body: Vec::new() })
+    }
 
-fn message_id(moment: Moment) -> String {
-    format!("msg_loopback{:08}", moment.number)
+    /// A response with status 200 and the headers of a request that was let in.
+    fn plain(&self, body: Vec<u8>) -> Response {
+        let asked = self.asked;
+        let content_type =
+            if self.streams() && asked.events { "text/event-stream; charset=utf-8" } else { "application/json" };
+        let mut headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        headers.extend(identity(asked.protocol, self.moment.number));
+        headers.extend(render_headers(asked.protocol, &self.moment.admission.1, self.moment.now));
+        Response { status: 200, headers, body }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::read_request;
-    use crate::prompt::tests::SAMPLE;
-    use serde_json::{Value, json};
-
-    fn moment(earlier: u64) -> Moment {
-        Moment { number: 7, earlier, now: Timestamp::UNIX_EPOCH, window: Window::EASY }
-    }
-
-    fn asked(stream: bool) -> Asked {
-        let body = json!({"model": "m", "stream": stream, "messages": [{"role": "user", "content": SAMPLE}]});
-        read_request(body.to_string().as_bytes())
-    }
-
-    fn play(name: &str, stream: bool, earlier: u64) -> Reply {
-        plan_reply(Scenario::parse(name).unwrap(), &asked(stream), moment(earlier))
-    }
-
-    #[test]
-    fn a_refusal_has_the_status_and_the_word_of_the_service() {
-        let refusals = [
-            ("429", 429, "rate_limit_error"),
-            ("529", 529, "overloaded_error"),
-            ("500", 500, "api_error"),
-            ("401", 401, "authentication_error"),
-            ("400-too-long", 400, "invalid_request_error"),
-        ];
-        for (name, status, word) in refusals {
-            let Reply::Whole(response) = play(name, true, 3) else { panic!("{name}") };
-            let body: Value = serde_json::from_slice(&response.body).unwrap();
-            assert_eq!((response.status, body["error"]["type"].as_str()), (status, Some(word)), "{name}");
-            assert_eq!(response.headers.iter().any(|(header, _)| header == "retry-after"), name == "429", "{name}");
-        }
-    }
-
-    #[test]
-    fn once_means_the_first_request_only() {
-        assert_eq!(play("429-once", false, 0).status(), Some(429));
-        assert_eq!(play("429-once", false, 1).status(), Some(200));
-    }
-
-    #[test]
-    fn an_audit_prompt_is_answered_with_its_results() {
-        let Reply::Whole(response) = play("ok-findings", false, 0) else { panic!("whole") };
-        let message: Value = serde_json::from_slice(&response.body).unwrap();
-        let results: Value = serde_json::from_str(message["content"][0]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(results[0]["task_id"], "src:security");
-        assert_eq!(results[0]["findings"].as_array().unwrap().len(), 1);
-    }
-
-    #[test]
-    fn an_answer_that_breaks_off_has_begun_and_never_ends() {
-        for (name, after) in [("stall", AfterCut::Silence), ("disconnect", AfterCut::End)] {
-            let Reply::CutStream(_, events, then) = play(name, true, 0) else { panic!("{name}") };
-            assert_eq!(then, after);
-            assert!(events.iter().any(|event| event.contains("text_delta")));
-            assert!(!events.iter().any(|event| event.contains("content_block_stop")));
-            let Reply::CutWhole(response, kept, then) = play(name, false, 0) else { panic!("{name}") };
-            assert!(then == after && kept < response.body.len());
-        }
-    }
-
-    #[test]
-    fn broken_documents_come_with_a_good_status() {
-        for (name, stream) in [("badjson", true), ("badjson", false), ("empty", true), ("empty", false)] {
-            assert_eq!(play(name, stream, 0).status(), Some(200), "{name}");
-        }
-        let Reply::Whole(response) = play("badjson", false, 0) else { panic!("whole") };
-        assert!(serde_json::from_slice::<Value>(&response.body).is_err());
-    }
-}
+mod tests;

@@ -6,22 +6,17 @@ use std::process::ExitCode;
 
 use assize_loopback::LoopbackApi;
 
-const USAGE: &str = "usage: loopback-api [--port N]\n\
-    Serves on 127.0.0.1 until standard input ends. Port 0, the default, takes a free one; the address is printed.";
+const USAGE: &str = "usage: loopback-api [--port N] [--scenario NAME]\n\
+    Serves on 127.0.0.1 until standard input ends. Port 0, the default, takes a free one; the address is printed.\n\
+    Plays the scenario, `ok` unless said, wherever an address names none.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let port = match words.as_slice() {
-        [] => Some(0),
-        ["--port", port] => port.parse().ok(),
-        _ => None,
-    };
-    let Some(port) = port else {
+    let Some((port, scenario)) = read_arguments(&arguments) else {
         let _ = writeln!(io::stderr(), "{USAGE}");
         return ExitCode::from(2);
     };
-    match serve(port) {
+    match serve(port, scenario) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let _ = writeln!(io::stderr(), "loopback-api cannot serve: {error}");
@@ -30,8 +25,20 @@ fn main() -> ExitCode {
     }
 }
 
-fn serve(port: u16) -> io::Result<()> {
-    let api = LoopbackApi::start(port)?;
+fn read_arguments(arguments: &[String]) -> Option<(u16, &str)> {
+    let (mut port, mut scenario) = (0, "ok");
+    for pair in arguments.chunks(2) {
+        match pair {
+            [flag, value] if flag == "--port" => port = value.parse().ok()?,
+            [flag, value] if flag == "--scenario" => scenario = value,
+            _ => return None,
+        }
+    }
+    Some((port, scenario))
+}
+
+fn serve(port: u16, scenario: &str) -> io::Result<()> {
+    let api = LoopbackApi::playing(scenario, port)?;
     let mut stdout = io::stdout();
     writeln!(stdout, "{}", api.url())?;
     stdout.flush()?;
