@@ -30,3 +30,27 @@ pub fn stamp(ms: u64) -> String {
     jiff::Timestamp::from_millisecond(signed)
         .map_or_else(|_| ms.to_string(), |at| format!("{}{:03}Z", at.strftime("%Y%m%dT%H%M%S"), ms % 1000))
 }
+
+/// Name of the zone that programs of this machine tell times of day in: what `TZ` says, else what the machine is set to.
+pub fn zone_name(tz: Option<&str>) -> String {
+    let zone_of = |path: &std::path::Path| {
+        let path = path.to_str()?;
+        path.split_once("zoneinfo/").map(|(_, name)| name.to_owned())
+    };
+    let set = tz.map(|tz| tz.trim_start_matches(':')).filter(|tz| !tz.is_empty());
+    let named = set.map(|tz| zone_of(std::path::Path::new(tz)).unwrap_or_else(|| tz.to_owned()));
+    let machine = || zone_of(&std::fs::read_link("/etc/localtime").ok()?);
+    named.or_else(machine).unwrap_or_else(|| "UTC".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_zone_is_told_by_its_name() {
+        assert_eq!(zone_name(Some("Europe/Berlin")), "Europe/Berlin");
+        assert_eq!(zone_name(Some(":/usr/share/zoneinfo/Asia/Tokyo")), "Asia/Tokyo");
+        assert!(!zone_name(None).is_empty());
+    }
+}

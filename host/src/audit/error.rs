@@ -51,6 +51,20 @@ pub enum AuditError {
          --state-dir, or take it over with --adopt"
     )]
     ForeignState(std::path::PathBuf),
+    /// Something happened that must not: a fault of this program.
+    #[error("{0}; this is a fault of assize, please report it")]
+    Fault(String),
+    /// The network cannot be reached as it is configured.
+    #[error("the network cannot be used as configured: {0}")]
+    Network(#[from] assize_wire::WireError),
+    /// The copy in which programs work cannot be made.
+    #[error(
+        "the copy of the repository that programs work in cannot be made: {0}; free the place, or say --no-snapshot"
+    )]
+    Snapshot(String),
+    /// Programs cannot be run so that nothing of them is left over.
+    #[error("programs cannot be contained here, so none was launched: {0}")]
+    Containment(String),
     /// Nothing is left to review.
     #[error("there is no file to audit in {0}; `assize plan --json` says why each one was left out")]
     NothingToAudit(std::path::PathBuf),
@@ -81,6 +95,9 @@ impl AuditError {
             | AuditError::NotFound(_)
             | AuditError::NothingToAudit(_)
             | AuditError::ForeignState(_)
+            | AuditError::Network(_)
+            | AuditError::Snapshot(_)
+            | AuditError::Containment(_)
             | AuditError::Lock(LockError::Held(_)) => 2,
             AuditError::Store(StoreError::InUse { .. }) => 2,
             AuditError::Store(StoreError::Io { source, .. })
@@ -89,7 +106,10 @@ impl AuditError {
             {
                 2
             }
-            AuditError::Store(_) | AuditError::Lock(LockError::Store(_)) | AuditError::Record { .. } => 5,
+            AuditError::Store(_)
+            | AuditError::Lock(LockError::Store(_))
+            | AuditError::Record { .. }
+            | AuditError::Fault(_) => 5,
             AuditError::File { operation, .. } => {
                 if *operation == "read" {
                     2

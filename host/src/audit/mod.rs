@@ -20,4 +20,5 @@ pub use obligations::Overview;
 pub use open::{Audit, AuditReader, Purpose};
 pub use plan::PlanRecord;
 pub use sources::LaunchSources;
+pub use structure::StructureRecord;
 pub use synthesis::{Findings, ReportFiles, Verdict, derive_current_findings, render_input};

@@ -14,7 +14,7 @@ use super::plan::{PLAN, plan_digest};
 use super::structure::{STRUCTURE, structure_digest};
 use super::synthesis::{derive_current_findings, report_input, verdict_of};
 use super::{AuditError, AuditReader, Verdict};
-use crate::components::Catalog;
+use crate::components::{Catalog, Wanted};
 
 /// Where an audit stands.
 #[derive(Debug, Serialize)]
@@ -27,6 +27,8 @@ pub struct Overview {
     pub coverage: CoverageSummary,
     /// Launches that run now: the wave.
     pub running: Vec<RunningLaunch>,
+    /// Launches whose tasks wait for a person.
+    pub waiting: Vec<WaitingLaunch>,
     /// Findings that count, by severity, worst first.
     pub findings: Vec<(String, usize)>,
     /// Whether all that was required is reviewed and nothing is parked.
@@ -44,6 +46,15 @@ pub struct TaskCounts {
     pub done: usize,
     /// They were given up.
     pub parked: usize,
+}
+
+/// A launch that waits for a person.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaitingLaunch {
+    /// Launch; its run directory holds the instructions and takes the answer.
+    pub launch: String,
+    /// Tasks without an answer.
+    pub tasks: usize,
 }
 
 /// A launch that runs.
@@ -67,7 +78,7 @@ impl AuditReader {
         let recorded = load(&self.store, INVENTORY)?;
         let none_yet = recorded.is_none();
         let surveyed = look(&self.settings, recorded)?;
-        let catalog = Catalog::load(&self.settings)?;
+        let catalog = Catalog::load(&self.settings, Wanted::Analyzers)?;
         let structure_inputs = structure_digest(&catalog, &self.settings, surveyed.digest);
         let plan_inputs = plan_digest(&plan_options(&self.settings), structure_inputs);
         let freshness = |name: &str, inputs: Digest| -> Result<Freshness, AuditError> {
@@ -93,6 +104,9 @@ impl AuditReader {
             uncovered: (summary.missing + summary.stale) as usize,
             report,
         };
+        let waiting = self.store.waiting()?.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+        let waiting =
+            waiting.map(|(launch, tasks)| WaitingLaunch { launch: launch.to_string(), tasks: tasks.len() }).collect();
         let running = self.store.leases()?.into_iter().map(running_launch).collect();
         let worst_first = verdict.iter().flat_map(|v| v.by_severity.iter().rev());
         Ok(Overview {
@@ -100,6 +114,7 @@ impl AuditReader {
             tasks,
             coverage: summary,
             running,
+            waiting,
             findings: worst_first.map(|(severity, count)| (severity.as_str().to_owned(), *count)).collect(),
             complete: verdict.as_ref().is_some_and(|verdict| verdict.complete),
         })

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::AuditError;
 use super::inventory::survey_options;
-use crate::components::{Catalog, choose_provider};
+use crate::components::{Catalog, Wanted, choose_lanes};
 use crate::config::Settings;
 
 /// An audit that is worked on. The lock lives as long as the value.
@@ -27,9 +27,10 @@ impl Audit {
     /// Checks everything that can be checked before anything is made, then takes the lock and opens the store.
     pub fn open(settings: Settings, purpose: Purpose) -> Result<Self, AuditError> {
         check_survey(&settings.root, &survey_options(&settings))?;
-        let catalog = Catalog::load(&settings)?;
+        let wanted = if purpose == Purpose::Review { Wanted::ForRun } else { Wanted::Analyzers };
+        let catalog = Catalog::load(&settings, wanted)?;
         if purpose == Purpose::Review {
-            choose_provider(&settings, &catalog)?;
+            choose_lanes(&settings, &catalog)?;
         }
         let holder = this_process();
         let lock = StoreLock::acquire(&settings.state_dir, &holder)?;

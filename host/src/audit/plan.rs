@@ -1,8 +1,11 @@
 //! The plan: tasks in the store, and which (file, lens) pairs they are to cover.
 
-use assize_core::id::Digest;
+use std::collections::HashMap;
+
+use assize_core::id::{Digest, TaskId};
 use assize_core::lens::Lens;
 use assize_core::plan::{PlanOptions, plan_tasks};
+use assize_core::task::Task;
 use assize_store::Changes;
 use serde::{Deserialize, Serialize};
 
@@ -62,14 +65,29 @@ impl Audit {
         }
         let files = facts.as_ref().map(|facts| &facts.files[..]).unwrap_or_default();
         let plan = plan_tasks(&surveyed.inventory, &record.structure, files, &options);
-        let changes = self.store.replace_base_tasks(&plan.tasks, clock::now_ms())?;
+        let tasks = put_parts_in_place(plan.tasks, &self.store.splits()?);
+        let changes = self.store.replace_base_tasks(&tasks, clock::now_ms())?;
         let required = plan.required.into_iter().map(|pair| (pair.path, pair.lens, pair.reason)).collect();
-        let record = PlanRecord { required, notes: plan.notes, tasks: plan.tasks.len() };
+        let record = PlanRecord { required, notes: plan.notes, tasks: tasks.len() };
         let body = serde_json::to_vec(&record)
             .map_err(|error| AuditError::Record { name: PLAN.to_owned(), message: error.to_string() })?;
         self.store.put_artifact(PLAN, inputs, &body, clock::now_ms())?;
         Ok((record, Some(changes)))
     }
+}
+
+/// Tasks that were found to be too large for every lane stay cut as they were: their parts may be done already.
+fn put_parts_in_place(tasks: Vec<Task>, splits: &HashMap<TaskId, Vec<Task>>) -> Vec<Task> {
+    let mut placed = Vec::with_capacity(tasks.len());
+    let mut open: Vec<Task> = tasks.into_iter().rev().collect();
+    while let Some(task) = open.pop() {
+        match splits.get(&task.id) {
+            // A part never has the id of its whole, so that this ends.
+            Some(parts) => open.extend(parts.iter().rev().filter(|part| part.id != task.id).cloned()),
+            None => placed.push(task),
+        }
+    }
+    placed
 }
 
 /// Digest of all that the plan is made from.

@@ -24,7 +24,7 @@ use super::inventory::INVENTORY;
 use super::open::load;
 use super::{Audit, AuditError, AuditReader, plan, structure};
 use crate::clock;
-use crate::components::{Catalog, Component};
+use crate::components::{Catalog, Component, Wanted};
 use crate::config::Settings;
 
 /// Name of the artifact that says what the report was made from.
@@ -178,7 +178,7 @@ pub(crate) fn report_input(
 
 /// The report's input for a reader, with the analyzers that a run would have now.
 pub fn render_input(reader: &AuditReader) -> Result<ReportInput, AuditError> {
-    let catalog = Catalog::load(&reader.settings)?;
+    let catalog = Catalog::load(&reader.settings, Wanted::Analyzers)?;
     report_input(&reader.store, &reader.settings, analyzer_records(&catalog))
 }
 

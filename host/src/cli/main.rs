@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::exit::ExitStatus;
 use super::output::Output;
-use super::{clean, explain, import_results, ledger, plan, plugin, provider, report, run, status, version};
+use super::{clean, explain, import_results, ledger, plan, plugin, provider, quota, report, run, status, version};
 use crate::audit::AuditError;
 use crate::config::Environment;
 use crate::launch::{CONTAIN_SUBCOMMAND, contain_main};
@@ -63,6 +63,9 @@ enum Command {
     /// Providers: which there are, and whether one can work here
     #[command(subcommand)]
     Provider(provider::Command),
+    /// Limits of the lanes: what is known of them, why a launch had to wait, and how to forget them
+    #[command(subcommand)]
+    Quota(quota::Command),
     /// The ledger of an audit: every step, chained by hashes
     #[command(subcommand)]
     Ledger(ledger::Command),
@@ -109,6 +112,7 @@ fn dispatch(command: Command, output: &Output, environment: Environment) -> Resu
         Command::ImportResults(args) => import_results::run(&args, output, environment),
         Command::Plugin(command) => plugin::run(&command, output, environment),
         Command::Provider(command) => provider::run(&command, output, environment),
+        Command::Quota(command) => quota::run(&command, output, environment),
         Command::Ledger(command) => ledger::run(&command, output, environment),
         Command::Clean(args) => clean::run(&args, output, environment),
         Command::Version => version::run(output),

@@ -10,6 +10,7 @@ mod output;
 mod plan;
 mod plugin;
 mod provider;
+mod quota;
 mod report;
 mod run;
 mod status;

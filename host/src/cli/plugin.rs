@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::exit::ExitStatus;
 use super::output::Output;
 use crate::audit::AuditError;
-use crate::components::{Catalog, Component, describe_origin};
+use crate::components::{Catalog, Component, Wanted, describe_origin};
 use crate::config::{Environment, RunFlags, Settings};
 
 /// What to do with components.
@@ -39,7 +39,7 @@ pub(super) struct InspectArgs {
 pub(super) fn run(command: &Command, output: &Output, environment: Environment) -> Result<ExitStatus, AuditError> {
     match command {
         Command::List(args) => {
-            let catalog = Catalog::load(&Settings::gather(&args.flags, environment)?)?;
+            let catalog = Catalog::load(&Settings::gather(&args.flags, environment)?, Wanted::All)?;
             let components = catalog.components();
             let lines: Vec<String> = components.iter().map(line).collect();
             output.outcome(&components.iter().map(value).collect::<Vec<_>>(), &lines);
@@ -51,7 +51,7 @@ pub(super) fn run(command: &Command, output: &Output, environment: Environment) 
             if !built_in {
                 settings.plugins.push(args.file.clone());
             }
-            let catalog = Catalog::load(&settings)?;
+            let catalog = Catalog::load(&settings, Wanted::All)?;
             let found = match built_in {
                 true => catalog.by_name(&name),
                 false => catalog.components().last(),

@@ -1,5 +1,6 @@
 //! `assize run`.
 
+use assize_core::dispatch::Spent;
 use assize_core::result::Severity;
 use serde_json::json;
 
@@ -59,7 +60,9 @@ fn print(outcome: &RunOutcome, gate: Option<(Severity, bool)>, output: &Output) 
         "causes": causes,
         "gate": gate.map(|(least, reached)| json!({"fail_on": least.as_str(), "reached": reached})),
         "provider": outcome.provider,
-        "launches": outcome.launches,
+        "launches": outcome.spent.launches,
+        "tokens": outcome.spent.tokens,
+        "micro_usd": outcome.spent.micro_usd,
         "pairs_required": required,
         "pairs_reviewed": reviewed,
         "parked": verdict.parked,
@@ -77,8 +80,18 @@ fn print(outcome: &RunOutcome, gate: Option<(Severity, bool)>, output: &Output) 
     if let Some((least, true)) = gate {
         lines.push(format!("  the gate is reached: there are findings of severity {} or worse", least.as_str()));
     }
+    lines.extend(spent_line(&outcome.spent));
     lines.push(format!("report: {}", report.markdown.display()));
     output.outcome(&value, &lines);
+}
+
+/// What the run cost, where anything is known of it.
+fn spent_line(spent: &Spent) -> Option<String> {
+    let usd = match spent.micro_usd {
+        0 => String::new(),
+        micro => format!(", {:.2} US dollars", micro as f64 / 1e6),
+    };
+    (spent.tokens > 0).then(|| format!("spent: {} launches, {} tokens{usd}", spent.launches, spent.tokens))
 }
 
 fn parse_severity(word: &str) -> Result<Severity, String> {

@@ -87,6 +87,9 @@ fn lines(overview: &Overview) -> Vec<String> {
             launch.launch, launch.lane, launch.tasks, launch.attempt, launch.pid
         ));
     }
+    for launch in &overview.waiting {
+        lines.push(format!("waiting for a person: {}, {} tasks", launch.launch, launch.tasks));
+    }
     lines.push(if overview.complete { "the audit is complete" } else { "the audit is not complete" }.to_owned());
     lines
 }

@@ -9,7 +9,7 @@ use assize_core::plugin::PluginKind;
 use assize_sandbox::{Plugin, Refused, Sandbox, SandboxError, SandboxOptions};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-use super::built_in::{built_in, fixed_grants};
+use super::built_in::{built_in, fixed_grants, is_needed};
 use crate::config::Settings;
 use crate::user_key::UserKey;
 
@@ -30,6 +30,14 @@ pub enum CatalogError {
     Read {
         /// File.
         path: PathBuf,
+        /// Cause.
+        message: String,
+    },
+    /// A component's path patterns are too many or too large together.
+    #[error("the path patterns of plugin `{plugin}` cannot be used together: {message}")]
+    Patterns {
+        /// Plugin.
+        plugin: String,
         /// Cause.
         message: String,
     },
@@ -67,6 +75,12 @@ impl Component {
         self.plugin.name()
     }
 
+    /// What its description says under a name of the extension bag.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        let extra = &self.plugin.description().extra;
+        extra.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
     /// Whether it came with the binary.
     pub fn is_built_in(&self) -> bool {
         self.origin == "built in"
@@ -79,17 +93,26 @@ impl Component {
     }
 }
 
+/// Which of the built-in components are loaded. Those of flags and configuration always are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of them.
+    All,
+    /// The analyzers alone, for commands that ask nobody.
+    Analyzers,
+    /// The analyzers, the providers that the settings can lead to, and readers of limits where one of these has any.
+    ForRun,
+}
+
 /// All components of a run.
 pub struct Catalog {
     components: Vec<Component>,
-    /// Kept alive for what it remembers of the compile cache.
-    sandbox: Sandbox,
 }
 
 impl Catalog {
     /// Admits the built-in components and those of the settings. One that serves the same name takes the other's place,
     /// kind by kind; the later one wins.
-    pub fn load(settings: &Settings) -> Result<Self, CatalogError> {
+    pub fn load(settings: &Settings, wanted: Wanted) -> Result<Self, CatalogError> {
         let cache = settings.environment.cache_dir();
         // A key of its own beside the cache: whoever clears the one has no use for the other.
         let key = cache.as_deref().and_then(UserKey::read_or_make).map(|key| key.of_component_cache());
@@ -101,6 +124,14 @@ impl Catalog {
         })?;
         let mut components: Vec<Component> = Vec::new();
         for (name, bytes) in built_in() {
+            let needed = match wanted {
+                Wanted::All => true,
+                Wanted::Analyzers => name.starts_with("analyzer-"),
+                Wanted::ForRun => is_needed(name, settings),
+            };
+            if !needed {
+                continue;
+            }
             let plugin = sandbox.admit(bytes, name)?;
             components.push(component(plugin, "built in".to_owned())?);
         }
@@ -111,7 +142,7 @@ impl Catalog {
             components.retain(|other| !takes_place_of(&added.plugin, &other.plugin));
             components.push(added);
         }
-        let mut catalog = Self { components, sandbox };
+        let mut catalog = Self { components };
         catalog.bind_grants(settings)?;
         Ok(catalog)
     }
@@ -141,9 +172,20 @@ impl Catalog {
         &self.components
     }
 
-    /// The component of a name.
+    /// The component of a name, or of a built-in component's folder. Names are unique within a kind only; grants are for
+    /// providers, so that these come first.
     pub fn by_name(&self, name: &str) -> Option<&Component> {
-        self.components.iter().find(|component| component.plugin.name() == name)
+        let kinds = [PluginKind::Provider, PluginKind::Analyzer, PluginKind::RateLimit];
+        let named = kinds.into_iter().find_map(|kind| self.of_kind(kind).find(|c| c.plugin.name() == name));
+        named.or_else(|| {
+            let (kind, name) = name.split_once('-')?;
+            let kind = match kind {
+                "provider" => PluginKind::Provider,
+                "ratelimit" => PluginKind::RateLimit,
+                _ => return None,
+            };
+            self.of_kind(kind).find(|component| component.plugin.name() == name)
+        })
     }
 
     /// The provider of a name.
@@ -151,9 +193,18 @@ impl Catalog {
         self.serving(PluginKind::Provider, name)
     }
 
-    /// The rate-limit reader of a provider.
-    pub fn rate_limits(&self, provider: &str) -> Option<&Component> {
-        self.serving(PluginKind::RateLimit, provider)
+    /// The readers of limits of a provider: those that name it, then those that serve every one, in the order of their
+    /// names. Each passes over what is not its own.
+    pub fn rate_limits(&self, provider: &str) -> Vec<&Component> {
+        let serving = |component: &&Component, name: &str| {
+            component.plugin.description().serving("provider").any(|served| served == name)
+        };
+        let mut named: Vec<&Component> = self.of_kind(PluginKind::RateLimit).filter(|c| serving(c, provider)).collect();
+        let mut any: Vec<&Component> = self.of_kind(PluginKind::RateLimit).filter(|c| serving(c, "*")).collect();
+        any.sort_by(|a, b| a.name().cmp(b.name()));
+        any.retain(|component| !named.iter().any(|other| other.name() == component.name()));
+        named.extend(any);
+        named
     }
 
     /// The analyzers, in the order of their names.
@@ -168,11 +219,6 @@ impl Catalog {
         self.of_kind(PluginKind::Provider)
             .flat_map(|component| component.plugin.description().serving("provider").map(move |name| (name, component)))
             .collect()
-    }
-
-    /// What the compile cache had to say, for `--verbose` and `plugin list`.
-    pub fn cache_notes(&self) -> Vec<String> {
-        self.sandbox.take_cache_events().iter().map(|event| format!("{event:?}")).collect()
     }
 
     fn of_kind(&self, kind: PluginKind) -> impl Iterator<Item = &Component> {
@@ -199,7 +245,9 @@ fn component(plugin: Plugin, origin: String) -> Result<Component, CatalogError> 
         })?;
         patterns.add(parsed);
     }
-    let patterns = patterns.build().unwrap_or_default();
+    let patterns = patterns
+        .build()
+        .map_err(|error| CatalogError::Patterns { plugin: plugin.name().to_owned(), message: error.to_string() })?;
     Ok(Component { plugin, origin, grants: Grants::none(), patterns })
 }
 

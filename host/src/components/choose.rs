@@ -1,87 +1,95 @@
-//! Which provider reviews: the one that was named, or `auto`, with the reason in one line.
+//! Which lanes review: those that were named, or `auto`, with the reason in one line.
 
-use assize_core::grant::{Grant, GrantKind, Grants};
-
+use super::built_in::{PROVIDERS, provider_names};
 use super::catalog::{Catalog, Component};
+use super::lane::RunLane;
 use crate::config::{ConfigError, Origin, Settings};
 use crate::launch::resolve_program;
 
-/// The provider of a run.
-#[derive(Clone)]
-pub struct Chosen {
-    /// Provider name.
-    pub name: String,
-    /// Its component.
-    pub component: Component,
-    /// Its grants: those bound to its digest, and the program of a command template that the user wrote or approved.
-    pub grants: Grants,
-    /// Its configuration section, checked against its schema.
-    pub config: serde_json::Value,
-    /// Why it was chosen, one line.
-    pub why: String,
-    /// Launches at once when nobody says otherwise.
-    pub width: u32,
+/// Chooses the lanes of a run, in the order in which they are preferred. `auto` takes one reviewer that costs money only when
+/// the user has configured it and it can work here: nobody is to spend money by running an audit that he did not set up.
+pub fn choose_lanes(settings: &Settings, catalog: &Catalog) -> Result<Vec<RunLane>, ConfigError> {
+    let wish = &settings.provider;
+    let names: Vec<&str> = settings.wanted_names().collect();
+    if names.is_empty() || names == ["auto"] {
+        return Ok(vec![choose_automatically(settings, catalog)?]);
+    }
+    let said_by = match wish.origin {
+        Origin::Flag => "named by --provider",
+        Origin::Repository => "named by the repository's assize.toml",
+        Origin::User | Origin::Default => "named by your configuration",
+    };
+    let mut lanes: Vec<RunLane> = Vec::new();
+    for name in names {
+        if name == "auto" || lanes.iter().any(|lane| lane.name == name) {
+            let message = format!("`{name}` stands beside others; name each lane once, or auto alone");
+            return Err(ConfigError::Value { place: "--provider".to_owned(), message });
+        }
+        check_repository_wish(settings, name)?;
+        lanes.push(lane(settings, catalog, name, said_by)?);
+    }
+    Ok(lanes)
 }
 
-/// Agent CLIs that `auto` looks for, in this order.
-const AUTO_ORDER: [&str; 2] = ["claude-code", "command"];
-
-/// Chooses. `auto` takes an agent CLI only when the user has configured it and its program is there: nobody is to spend
-/// money by running an audit that he did not set up.
-pub fn choose_provider(settings: &Settings, catalog: &Catalog) -> Result<Chosen, ConfigError> {
-    let wish = &settings.provider;
-    if wish.name != "auto" {
-        let said_by = match wish.origin {
-            Origin::Flag => "named by --provider",
-            Origin::Repository => "named by the repository's assize.toml",
-            Origin::User | Origin::Default => "named by your configuration",
-        };
-        if wish.origin == Origin::Repository && wish.name != "rules" && !settings.is_users_choice(&wish.name) {
-            // The error of the section, when there is one, carries the digest that approves it.
-            settings.section(&wish.name)?;
-            let message = format!(
-                "the repository asks for the provider `{0}`, which you have not configured; if you want it, say --provider {0}",
-                wish.name
-            );
-            return Err(ConfigError::Value { place: "assize.toml: provider".to_owned(), message });
-        }
-        return chosen(settings, catalog, &wish.name, said_by.to_owned());
+/// What a repository names counts only where the user has configured it, or approved the repository's section of it.
+fn check_repository_wish(settings: &Settings, name: &str) -> Result<(), ConfigError> {
+    let own = settings.user.lanes.contains_key(name);
+    if settings.provider.origin != Origin::Repository || name == "rules" || own || settings.is_users_choice(name) {
+        return Ok(());
     }
-    for name in AUTO_ORDER {
+    // The error of the section, when there is one, carries the digest that approves it.
+    settings.section(name)?;
+    let message = format!(
+        "the repository asks for the provider `{name}`, which you have not configured; if you want it, say --provider {name}"
+    );
+    Err(ConfigError::Value { place: "assize.toml: provider".to_owned(), message })
+}
+
+/// The first that is configured and can work here; the rules otherwise.
+fn choose_automatically(settings: &Settings, catalog: &Catalog) -> Result<RunLane, ConfigError> {
+    // People are not to be asked by surprise, and the rules come last.
+    let candidates = provider_names().filter(|name| !matches!(*name, "rules" | "hand-off"));
+    for name in candidates {
         let Some(section) = settings.providers.get(name) else { continue };
         if section.origin == Origin::Repository {
             settings.section(name)?;
         }
-        let candidate =
-            chosen(settings, catalog, name, format!("auto: `{name}` is configured and its program is there"))?;
-        let program = program_of(name, &candidate.config);
-        if program.is_some_and(|p| resolve_program(&p, settings.environment.path(), &settings.root).is_ok()) {
-            return Ok(candidate);
-        }
+        let found = lane(settings, catalog, name, "")?;
+        let Some(why) = can_work(settings, &found) else { continue };
+        return Ok(RunLane { why: format!("auto: `{name}` is configured and {why}"), ..found });
     }
-    let why = "auto: no agent CLI is configured with its program present, so the built-in rules review";
-    chosen(settings, catalog, "rules", why.to_owned())
+    let why = "auto: no reviewer is configured that can work here, so the built-in rules review";
+    lane(settings, catalog, "rules", why)
 }
 
-fn chosen(settings: &Settings, catalog: &Catalog, name: &str, why: String) -> Result<Chosen, ConfigError> {
-    let component = catalog.provider(name).ok_or_else(|| unknown_provider(name, catalog))?;
-    let config = settings.section(name)?;
-    check_config(component, &config, &format!("[providers.{name}]"))?;
-    let mut grants: Vec<Grant> = component.grants.iter().cloned().collect();
-    // Whoever writes a command template into his own configuration has named the program in the plainest way there is.
-    if name == "command" && component.is_built_in() {
-        grants.extend(program_of(name, &config).map(|program| Grant { kind: GrantKind::Program, name: program }));
+/// Why a lane can work here: its program is there, or the secret that it pays with.
+fn can_work(settings: &Settings, lane: &RunLane) -> Option<&'static str> {
+    if let Some(program) = lane.program() {
+        let found = resolve_program(&program, settings.environment.path(), &settings.root).is_ok();
+        return found.then_some("its program is there");
     }
-    let width = match name {
-        "rules" => std::thread::available_parallelism().map_or(2, |n| n.get() as u32),
-        "command" => 1,
-        _ => 8,
-    };
-    Ok(Chosen { name: name.to_owned(), component: component.clone(), grants: Grants::of(grants), config, why, width })
+    let secret = lane.config.get("secret").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let asked = lane.component.plugin.description().requests.iter().find(|request| request.kind == "secret");
+    match secret.or_else(|| asked.map(|request| request.name.clone())) {
+        Some(name) if name.is_empty() => Some("needs no key"),
+        Some(name) if settings.user.secrets.contains_key(&name) => Some("its key is configured"),
+        Some(name) => settings.environment.get(&name).map(|_| "its key is there"),
+        None => Some("needs no key"),
+    }
+}
+
+/// The lane of a name: one of the user's table, or else the provider itself.
+fn lane(settings: &Settings, catalog: &Catalog, name: &str, why: &str) -> Result<RunLane, ConfigError> {
+    let provider = settings.user.lanes.get(name).and_then(|lane| lane.provider.as_deref()).unwrap_or(name);
+    let component = catalog.provider(provider).ok_or_else(|| unknown_provider(provider, settings, catalog))?;
+    let config = settings.section(provider)?;
+    check_config(component, &config, &format!("[providers.{provider}]"))?;
+    let lane = RunLane::new(name, provider, component, config, settings, catalog);
+    Ok(RunLane { why: why.to_owned(), ..lane })
 }
 
 /// Checks a section against its component's schema; the error names key and mend.
-pub(crate) fn check_config(component: &Component, config: &serde_json::Value, place: &str) -> Result<(), ConfigError> {
+fn check_config(component: &Component, config: &serde_json::Value, place: &str) -> Result<(), ConfigError> {
     let wrong = |message: String| ConfigError::Value { place: place.to_owned(), message };
     let schema: serde_json::Value = serde_json::from_str(&component.plugin.description().config_schema)
         .map_err(|error| wrong(format!("the schema of plugin `{}` is not JSON: {error}", component.name())))?;
@@ -96,17 +104,12 @@ pub(crate) fn check_config(component: &Component, config: &serde_json::Value, pl
     }
 }
 
-/// The program that a provider's configuration names.
-pub(crate) fn program_of(provider: &str, config: &serde_json::Value) -> Option<String> {
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    match provider {
-        "command" => text(config.get("command")?.get(0)?),
-        _ => config.get("program").and_then(text).or_else(|| Some("claude".to_owned())),
-    }
-}
-
-fn unknown_provider(name: &str, catalog: &Catalog) -> ConfigError {
-    let known: Vec<&str> = catalog.providers().into_keys().collect();
-    let message = format!("no provider is called {name:?}; there are {} and auto", known.join(", "));
+fn unknown_provider(name: &str, settings: &Settings, catalog: &Catalog) -> ConfigError {
+    let mut known: Vec<&str> = provider_names().collect();
+    known.extend(catalog.providers().into_keys().filter(|loaded| !PROVIDERS.iter().any(|p| p.serves.contains(loaded))));
+    known.extend(settings.user.lanes.keys().map(String::as_str));
+    known.sort_unstable();
+    known.dedup();
+    let message = format!("no provider or lane is called {name:?}; there are {} and auto", known.join(", "));
     ConfigError::Value { place: "--provider".to_owned(), message }
 }

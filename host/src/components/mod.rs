@@ -3,7 +3,9 @@
 mod built_in;
 mod catalog;
 mod choose;
+mod lane;
+mod models;
 
-pub use catalog::{Catalog, CatalogError, Component, describe_origin};
-pub(crate) use choose::program_of;
-pub use choose::{Chosen, choose_provider};
+pub use catalog::{Catalog, CatalogError, Component, Wanted, describe_origin};
+pub use choose::choose_lanes;
+pub use lane::RunLane;

@@ -21,6 +21,15 @@ impl Environment {
         Self { variables, path: std::env::var_os("PATH").unwrap_or_default() }
     }
 
+    /// An environment of these variables, for tests.
+    #[cfg(test)]
+    pub(crate) fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        let variables: BTreeMap<String, String> =
+            variables.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let path = variables.get("PATH").map(OsString::from).unwrap_or_default();
+        Self { variables, path }
+    }
+
     /// A variable, absent when unset or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())

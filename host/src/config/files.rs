@@ -7,6 +7,8 @@ use assize_core::grant::{Grant, GrantKind, GrantTable, NamedGrant};
 use assize_core::id::Digest;
 use serde::Deserialize;
 
+use super::lanes::{LaneTable, SecretTable, check_lanes, check_secrets};
+
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -97,6 +99,19 @@ pub struct UserFile {
     pub max_launches: Option<u32>,
     /// Seconds that one launch may take.
     pub timeout: Option<u64>,
+    /// Tokens of one run at most.
+    pub budget_tokens: Option<u64>,
+    /// US dollars of one run at most.
+    pub budget_usd: Option<f64>,
+    /// Lanes by name.
+    #[serde(default)]
+    pub lanes: BTreeMap<String, LaneTable>,
+    /// Secrets by name.
+    #[serde(default)]
+    pub secrets: BTreeMap<String, SecretTable>,
+    /// How requests reach the network.
+    #[serde(default)]
+    pub network: NetworkTable,
     /// Components to load, absolute or relative to the file.
     #[serde(default)]
     pub plugins: Vec<PathBuf>,
@@ -106,6 +121,17 @@ pub struct UserFile {
     /// Approved wishes of repositories: the digests that refusals print.
     #[serde(default)]
     pub approve: Vec<String>,
+}
+
+/// `[network]`: how requests reach the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkTable {
+    /// Certificates that are trusted beside the system's: a PEM file, absolute or relative to the configuration.
+    pub ca_bundle: Option<PathBuf>,
+    /// Hosts, each with its port where it is not 443, that may lie in private networks or be reached without TLS.
+    #[serde(default)]
+    pub private: Vec<String>,
 }
 
 /// Grants of one plugin.
@@ -157,6 +183,14 @@ impl UserFile {
         let mut file: Self = parse(path)?;
         let folder = path.parent().unwrap_or(Path::new("."));
         file.plugins.iter_mut().for_each(|plugin| *plugin = folder.join(&*plugin));
+        for at in
+            [&mut file.network.ca_bundle].into_iter().chain(file.secrets.values_mut().map(|s| &mut s.file)).flatten()
+        {
+            *at = folder.join(&*at);
+        }
+        let name = path.display().to_string();
+        check_lanes(&file.lanes, &name)?;
+        check_secrets(&file.secrets, &name)?;
         for (plugin, lists) in &file.grants {
             if let Some(grant) = lists.grants().iter().find(|grant| grant.name.contains('*')) {
                 let message = format!("a grant takes no pattern: {grant}");

@@ -17,8 +17,10 @@
 
 mod environment;
 mod files;
+mod lanes;
 mod settings;
 
 pub use environment::Environment;
-pub use files::{ConfigError, RepositoryFile, UserFile};
-pub use settings::{Origin, PlaceFlags, ProviderWish, RunFlags, Section, Settings};
+pub use files::{ConfigError, NetworkTable, RepositoryFile, UserFile};
+pub use lanes::{LaneTable, LimitTable, PriceTable, SecretTable};
+pub use settings::{Deadline, Origin, PlaceFlags, ProviderWish, RunFlags, Section, Settings};

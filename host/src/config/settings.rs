@@ -40,8 +40,8 @@ pub struct RunFlags {
     /// Which audit.
     #[command(flatten)]
     pub place: PlaceFlags,
-    /// Provider to review with: a provider's name, or auto
-    #[arg(long, value_name = "NAME")]
+    /// Providers or lanes to review with, comma-separated in the order in which they are preferred, or auto
+    #[arg(long, value_name = "NAMES")]
     pub provider: Option<String>,
     /// Model to ask for
     #[arg(long, value_name = "NAME")]
@@ -73,6 +73,21 @@ pub struct RunFlags {
     /// Launches of this run at most; it then pauses, and another run goes on
     #[arg(long, value_name = "N")]
     pub max_launches: Option<u32>,
+    /// Tokens of this run at most, in and out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget_tokens: Option<u64>,
+    /// US dollars of this run at most
+    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    pub budget_usd: Option<u64>,
+    /// End of this run: a duration such as 90m, or an instant such as 2027-01-31T18:00:00Z; it then pauses
+    #[arg(long, value_name = "WHEN", value_parser = parse_deadline)]
+    pub deadline: Option<Deadline>,
+    /// Let launched programs work in the repository itself instead of a copy
+    #[arg(long)]
+    pub no_snapshot: bool,
+    /// Ask each provider for one tiny answer before any task is launched
+    #[arg(long)]
+    pub ping: bool,
     /// Seconds that one launch may take
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub timeout: Option<u64>,
@@ -151,6 +166,16 @@ pub struct Settings {
     pub workers: Option<u32>,
     /// Launches at most.
     pub max_launches: Option<u32>,
+    /// Tokens at most.
+    pub budget_tokens: Option<u64>,
+    /// Millionths of a US dollar at most.
+    pub budget_micro_usd: Option<u64>,
+    /// When nothing more is launched.
+    pub deadline: Option<Deadline>,
+    /// Whether launched programs work in a copy of the repository.
+    pub snapshot: bool,
+    /// Whether each provider is asked for one tiny answer first.
+    pub ping: bool,
     /// Milliseconds of one launch.
     pub timeout_ms: u64,
     /// Tries of a task.
@@ -225,6 +250,18 @@ impl Settings {
             no_ignore: flags.no_ignore || repository.no_ignore.or(user.no_ignore).unwrap_or(false),
             workers: flags.workers.or(user.workers),
             max_launches: flags.max_launches.or(user.max_launches),
+            budget_tokens: flags.budget_tokens.or(user.budget_tokens),
+            budget_micro_usd: match (flags.budget_usd, user.budget_usd) {
+                (Some(micro), _) => Some(micro),
+                (None, Some(usd)) => Some(
+                    parse_usd(&usd.to_string())
+                        .map_err(|message| value_error("user configuration: budget_usd", message))?,
+                ),
+                (None, None) => None,
+            },
+            deadline: flags.deadline,
+            snapshot: !flags.no_snapshot,
+            ping: flags.ping,
             timeout_ms: flags.timeout.or(user.timeout).unwrap_or(DEFAULT_TIMEOUT_S) * 1_000,
             attempts: flags.attempts.unwrap_or(DEFAULT_ATTEMPTS),
             require: flags.require.clone(),
@@ -255,9 +292,28 @@ impl Settings {
         Ok(section.json.clone())
     }
 
+    /// The lanes and providers that are wanted, in the order in which they are preferred.
+    pub fn wanted_names(&self) -> impl Iterator<Item = &str> {
+        self.provider.name.split(',').map(str::trim).filter(|name| !name.is_empty())
+    }
+
+    /// Every provider that a run with these settings can come to ask; `auto` may take any that is configured.
+    pub fn reachable_providers(&self) -> Vec<String> {
+        let lane_provider = |name: &str| {
+            let table = self.user.lanes.get(name).and_then(|lane| lane.provider.clone());
+            table.unwrap_or_else(|| name.to_owned())
+        };
+        let mut names: Vec<String> = self.wanted_names().filter(|name| *name != "auto").map(lane_provider).collect();
+        if self.wanted_names().any(|name| name == "auto") {
+            names.extend(self.providers.keys().cloned());
+            names.push("rules".to_owned());
+        }
+        names
+    }
+
     /// Whether the user, not the repository, has configured or named this provider, or approved the repository's wish.
     pub fn is_users_choice(&self, provider: &str) -> bool {
-        let named = self.provider.origin != Origin::Repository && self.provider.name == provider;
+        let named = self.provider.origin != Origin::Repository && self.wanted_names().any(|name| name == provider);
         named || self.section(provider).is_ok() && self.providers.contains_key(provider)
     }
 }
@@ -338,6 +394,48 @@ fn value_error(place: &str, message: String) -> ConfigError {
 
 fn lenses_of(words: &[String], place: &str) -> Result<Vec<Lens>, ConfigError> {
     words.iter().map(|word| parse_lens(word).map_err(|message| value_error(place, message))).collect()
+}
+
+/// When a run ends at the latest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deadline {
+    /// Milliseconds after its start.
+    After(u64),
+    /// Milliseconds since the Unix epoch.
+    At(u64),
+}
+
+impl Deadline {
+    /// The instant, for a run that starts now. Milliseconds since the Unix epoch.
+    pub fn instant_ms(self, now_ms: u64) -> u64 {
+        match self {
+            Deadline::After(ms) => now_ms.saturating_add(ms),
+            Deadline::At(ms) => ms,
+        }
+    }
+}
+
+fn parse_deadline(text: &str) -> Result<Deadline, String> {
+    if let Ok(instant) = text.parse::<jiff::Timestamp>() {
+        let ms = u64::try_from(instant.as_millisecond()).map_err(|_| format!("{text} is before 1970"))?;
+        return Ok(Deadline::At(ms));
+    }
+    let span: jiff::SignedDuration = text.parse().map_err(|_| {
+        format!("{text:?} is neither a duration such as 90m or 2h30m nor an instant such as 2027-01-31T18:00:00Z")
+    })?;
+    match u64::try_from(span.as_millis()) {
+        Ok(ms) if ms > 0 => Ok(Deadline::After(ms)),
+        _ => Err(format!("{text} leaves no time")),
+    }
+}
+
+/// US dollars as millionths, so that sums are exact.
+fn parse_usd(text: &str) -> Result<u64, String> {
+    let usd: f64 = text.parse().map_err(|_| format!("{text:?} is no number of US dollars"))?;
+    if !usd.is_finite() || usd <= 0.0 || usd > 1e9 {
+        return Err(format!("{text} is not above 0 and at most a billion"));
+    }
+    Ok((usd * 1e6).round() as u64)
 }
 
 fn parse_lens(word: &str) -> Result<Lens, String> {

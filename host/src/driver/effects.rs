@@ -8,17 +8,19 @@ use std::time::Duration;
 use assize_core::fact::Observation;
 use assize_core::grant::{Grants, check_effect};
 use assize_core::inventory::FileRow;
-use assize_core::plugin::{
-    Analyze, Effect, EffectEvent, Failure, Piece, ReadSources, RunProgram, SendRequest, Source, Stdin, Value,
-};
+use assize_core::plugin::{Analyze, Effect, EffectEvent, Failure, ReadSources, RunProgram, Source, Stdin};
 use assize_core::result::ReviewerKind;
 use assize_survey::read_text;
+use assize_wire::HttpClient;
 use tokio::time::Instant;
 
 use super::contract::Contract;
+use super::metering::LaunchMeter;
+use super::requests::with_gateway;
+use super::values::Values;
 use crate::config::Environment;
 use crate::launch::{
-    Cancel, LaunchHome, Places, ProgramSpec, Urgency, launch_environment, place_files, resolve_pieces, resolve_program,
+    Cancel, LaunchHome, Places, ProgramSpec, Secrets, Urgency, launch_environment, place_files, resolve_program,
     run_program,
 };
 
@@ -62,6 +64,14 @@ pub(super) struct Stage {
     pub seen: Option<ReviewerKind>,
     /// How its last program ended.
     pub exit: Option<(Option<i32>, Option<i32>)>,
+    /// Whether its tasks were handed to a person.
+    pub handed_off: bool,
+    /// The way to the network.
+    pub http: HttpClient,
+    /// Secrets by name.
+    pub secrets: Arc<Secrets>,
+    /// Where its requests are admitted and counted.
+    pub meter: Arc<LaunchMeter>,
 }
 
 impl Stage {
@@ -77,7 +87,7 @@ impl Stage {
         }
         let performed = match effect {
             Effect::RunProgram(run) => self.run(run).await,
-            Effect::SendRequest(request) => refuse_request(&request),
+            Effect::SendRequest(request) => self.send(request).await,
             Effect::Analyze(wish) => self.analyze(&wish),
             Effect::ReadSources(wish) => self.read_sources(&wish),
             Effect::HandOff(text) => self.hand_off(&text),
@@ -86,16 +96,24 @@ impl Stage {
         performed.unwrap_or_else(EffectEvent::Failed)
     }
 
-    fn saw(&mut self, kind: ReviewerKind) {
+    pub(super) fn saw(&mut self, kind: ReviewerKind) {
         self.seen = self.seen.max(Some(kind));
     }
 
     async fn run(&mut self, run: RunProgram) -> Result<EffectEvent, Failure> {
-        if run.gateway.is_some() {
-            return Err(Failure::new("unsupported", "this assize has no gateway yet; set gateway = false"));
-        }
         self.saw(ReviewerKind::Agent);
-        let spec = self.program_spec(run)?;
+        let mut secrets = Vec::new();
+        let gateway = match &run.gateway {
+            Some(wish) => Some(self.open_gateway(wish, &mut secrets).await?),
+            None => None,
+        };
+        let ran = with_gateway(gateway, self.run_with(run, secrets)).await;
+        self.places.gateway = None;
+        ran
+    }
+
+    async fn run_with(&mut self, run: RunProgram, secrets: Vec<String>) -> Result<EffectEvent, Failure> {
+        let spec = self.program_spec(run, secrets).await?;
         match run_program(spec, self.cancel.clone()).await {
             Ok(exited) => {
                 self.exit = Some((exited.code, exited.signal));
@@ -105,19 +123,23 @@ impl Stage {
         }
     }
 
-    fn program_spec(&self, run: RunProgram) -> Result<ProgramSpec, Failure> {
+    async fn program_spec(&self, run: RunProgram, mut secrets: Vec<String>) -> Result<ProgramSpec, Failure> {
         let invalid = |message: String| Failure::new("invalid", message);
-        let program = resolve_program(&run.program, self.environment.path(), &self.root)
-            .map_err(|error| Failure::new("not-found", error.to_string()))?;
+        let program = resolve_program(&run.program, self.environment.path(), &self.root).map_err(|error| {
+            let mut failure = Failure::new("not-found", error.to_string());
+            failure.extra.push(("missing".to_owned(), "program".to_owned()));
+            failure
+        })?;
         let home = LaunchHome::from_word(&run.home).ok_or_else(|| invalid(format!("home {:?} is none", run.home)))?;
         let cwd = match run.cwd.as_str() {
-            "repo" => self.root.clone(),
+            "repo" => self.places.repo.clone(),
             "run-dir" => self.places.run_dir.clone(),
             other => return Err(invalid(format!("working directory {other:?} is none"))),
         };
-        let mut secrets = Vec::new();
-        let env = self.values(&run.env, &mut secrets)?;
-        let args = run.args.iter().map(|arg| self.text(arg)).collect::<Result<Vec<String>, Failure>>()?;
+        let values = self.values();
+        let env = values.resolve(&run.env, None, &mut secrets).await?;
+        let env: Vec<(String, String)> = env.into_iter().map(|resolved| (resolved.name, resolved.value)).collect();
+        let args = run.args.iter().map(|arg| values.text(arg)).collect::<Result<Vec<String>, Failure>>()?;
         place_files(&run.files, &self.places).map_err(|error| Failure::new(error.kind(), error.to_string()))?;
         let env = launch_environment(self.environment.all(), &env, home, &self.places.run_dir, &self.root)
             .map_err(|error| invalid(error.to_string()))?;
@@ -146,30 +168,9 @@ impl Stage {
         })
     }
 
-    fn text(&self, pieces: &[Piece]) -> Result<String, Failure> {
-        resolve_pieces(pieces, &self.places).map_err(|error| Failure::new(error.kind(), error.to_string()))
-    }
-
-    /// Values of variables. A secret that is not there is an error; an inherited variable that is not there is left out.
-    fn values(&self, wanted: &[(String, Value)], secrets: &mut Vec<String>) -> Result<Vec<(String, String)>, Failure> {
-        let mut values = Vec::with_capacity(wanted.len());
-        for (name, value) in wanted {
-            let secret = |variable: &str| {
-                let missing = format!("the environment has no variable {variable}; set it, or do not ask for it");
-                self.environment.get(variable).map(str::to_owned).ok_or_else(|| Failure::new("not-found", missing))
-            };
-            let text = match value {
-                Value::Text(pieces) => self.text(pieces)?,
-                Value::Secret(variable) => keep(secret(variable)?, secrets),
-                Value::PrefixedSecret(prefix, variable) => format!("{prefix}{}", keep(secret(variable)?, secrets)),
-                Value::Inherit => match self.environment.get(name) {
-                    Some(text) => keep(text.to_owned(), secrets),
-                    None => continue,
-                },
-            };
-            values.push((name.clone(), text));
-        }
-        Ok(values)
+    /// Where values of this launch come from.
+    pub(super) fn values(&self) -> Values<'_> {
+        Values { places: &self.places, environment: &self.environment, secrets: &self.secrets }
     }
 
     fn analyze(&mut self, wish: &Analyze) -> Result<EffectEvent, Failure> {
@@ -214,6 +215,7 @@ impl Stage {
 
     fn hand_off(&mut self, text: &str) -> Result<EffectEvent, Failure> {
         self.saw(ReviewerKind::Person);
+        self.handed_off = true;
         std::fs::write(self.places.run_dir.join("hand-off.md"), text)
             .map_err(|error| Failure::new("spawn", format!("the instructions cannot be written: {error}")))?;
         Ok(EffectEvent::HandedOff)
@@ -227,19 +229,6 @@ impl Stage {
             () = self.cancel.reached(Urgency::Soft) => Err(Failure::new("interrupted", "the run was interrupted")),
         }
     }
-}
-
-fn keep(secret: String, secrets: &mut Vec<String>) -> String {
-    secrets.push(secret.clone());
-    secret
-}
-
-fn refuse_request(request: &SendRequest) -> Result<EffectEvent, Failure> {
-    let message = format!(
-        "this assize does not send requests yet, so not to {}",
-        request.url.chars().take(200).collect::<String>()
-    );
-    Err(Failure::new("unsupported", message))
 }
 
 /// Cuts a text at a character, not inside one.

@@ -1,11 +1,12 @@
 //! One launch from its run directory to its checked answer. It settles nothing; it reports.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assize_core::dispatch::{Price, SlotKey};
 use assize_core::fact::Observation;
 use assize_core::id::{LaneId, LaunchId, TaskId};
 use assize_core::inventory::{FileRow, Inventory};
@@ -18,48 +19,77 @@ use assize_core::review::{CheckOptions, Checked, check_answer};
 use assize_core::task::Task;
 use assize_sandbox::{CallContext, CallError};
 use assize_store::StateDir;
+use assize_survey::read_text;
+use assize_wire::HttpClient;
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::contract::{Contract, places, read_answer, worker_places};
 use super::effects::Stage;
+use super::metering::{LaunchMeter, Metered, Traffic};
+use super::readers::Readers;
 use crate::audit::LaunchSources;
 use crate::clock;
-use crate::components::{Chosen, Component};
+use crate::components::RunLane;
 use crate::config::Environment;
-use crate::launch::Cancel;
+use crate::launch::{Cancel, Secrets};
 
 /// What all launches of a run share.
 pub(super) struct Shared {
     /// Root of the repository.
     pub root: PathBuf,
+    /// The copy of it that programs work in; the repository itself where there is none.
+    pub workplace: PathBuf,
+    /// Files of the repository that are not in the copy, because programs would obey them.
+    pub left_out: BTreeSet<String>,
     /// Our own binary.
     pub exe: PathBuf,
     /// Where run directories are made.
     pub state_dir: StateDir,
     /// The environment.
     pub environment: Arc<Environment>,
-    /// The provider.
-    pub chosen: Chosen,
-    /// Its rate-limit reader.
-    pub rate_limits: Option<Component>,
+    /// The way to the network.
+    pub http: HttpClient,
+    /// Secrets by name.
+    pub secrets: Arc<Secrets>,
     /// The inventory.
     pub inventory: Inventory,
     /// Observations by path.
     pub observations: Arc<HashMap<String, Vec<Observation>>>,
     /// Files that an analyzer could not look at, with the reason.
     pub unanalyzed: Arc<HashMap<String, String>>,
-    /// Model that was asked for.
-    pub model: Option<String>,
     /// Milliseconds of one launch.
     pub timeout_ms: u64,
+    /// When nothing may run any more, milliseconds since the Unix epoch.
+    pub deadline_ms: Option<u64>,
     /// Whether paths that differ in case are the same file here.
     pub fold_case: bool,
+}
+
+/// One lane with what its launches share.
+pub(super) struct LaneWork {
+    /// The lane.
+    pub lane: RunLane,
+    /// Its readers of limits.
+    pub readers: Arc<Readers>,
+}
+
+impl LaneWork {
+    /// A lane made ready for launches.
+    pub(super) fn of(lane: &RunLane) -> Arc<Self> {
+        let readers = Arc::new(Readers::new(lane.readers.clone()));
+        Arc::new(Self { lane: lane.clone(), readers })
+    }
 }
 
 /// One launch that is to be made.
 pub(super) struct Order {
     /// Launch.
     pub launch: LaunchId,
+    /// Its slot.
+    pub slot: SlotKey,
+    /// Its lane.
+    pub lane: Arc<LaneWork>,
     /// Its run directory, made when it is needed.
     pub run_dir: PathBuf,
     /// Tasks.
@@ -68,6 +98,12 @@ pub(super) struct Order {
     pub attempt: u32,
     /// What the prompt says beside the tasks.
     pub context: PromptContext,
+    /// Requests that it may send; as many as it likes where nothing is said.
+    pub most_requests: Option<u64>,
+    /// What it may cost at most, in millionths of a US dollar.
+    pub micro_usd: Option<u64>,
+    /// Where its requests are admitted.
+    pub driver: mpsc::UnboundedSender<Traffic>,
     /// Ends it early.
     pub cancel: Cancel,
 }
@@ -96,6 +132,8 @@ pub(super) struct LaunchReport {
     pub readings: Vec<Reading>,
     /// Who.
     pub reviewer: Reviewer,
+    /// Whether its tasks were handed to a person.
+    pub handed_off: bool,
 }
 
 /// Makes a launch.
@@ -103,10 +141,40 @@ pub(super) async fn launch(shared: Arc<Shared>, order: Order) -> LaunchReport {
     let started = Instant::now();
     let rows = rows_of(&shared.inventory, &order.tasks);
     let (request, stage) = prepare(&shared, &order, &rows);
-    let (conclusion, stage) = drive(&shared, &order, request, stage).await;
+    let (mut conclusion, stage) = drive(&order, request, stage).await;
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let readings = read_limits(&shared, &conclusion.evidence).await;
-    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind: stage.seen, exit: stage.exit })
+    let tally = stage.meter.finish().await;
+    let readings = read_limits(&order.lane, &conclusion.evidence, &shared.environment).await;
+    conclusion.usage = price(tally.complete(conclusion.usage.take()), order.lane.lane.spec.price);
+    let Stage { seen: kind, exit, handed_off, .. } = stage;
+    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind, exit, handed_off })
+}
+
+/// Makes a launch without tasks that only asks something. Gives its conclusion and the requests that passed through our hands.
+pub(super) async fn launch_tiny(shared: &Shared, order: Order, question: &str) -> (Conclusion, u64) {
+    let (mut request, mut stage) = prepare(shared, &order, &HashMap::new());
+    question.clone_into(&mut request.prompt);
+    question.clone_into(&mut stage.prompt);
+    let (conclusion, stage) = drive(&order, request, stage).await;
+    let tally = stage.meter.finish().await;
+    (conclusion, tally.requests)
+}
+
+/// Completes a usage by what it costs at the lane's price, where nobody has said it.
+fn price(usage: Option<Usage>, price: Option<Price>) -> Option<Usage> {
+    let mut usage = usage?;
+    let Some(price) = price else { return Some(usage) };
+    if usage.cost_micro_usd.is_none() {
+        let input = usage.input_tokens.unwrap_or(0).saturating_add(usage.cached_input_tokens.unwrap_or(0));
+        usage.cost_micro_usd = Some(cost_of(price, input, usage.output_tokens.unwrap_or(0)));
+    }
+    Some(usage)
+}
+
+fn cost_of(price: Price, input: u64, output: u64) -> u64 {
+    let of = |tokens: u64, per_million: u64| u128::from(tokens) * u128::from(per_million) / 1_000_000;
+    let sum = of(input, price.input_micro_usd_per_million) + of(output, price.output_micro_usd_per_million);
+    u64::try_from(sum).unwrap_or(u64::MAX)
 }
 
 /// What was seen of a launch beside its conclusion.
@@ -116,6 +184,7 @@ struct Seen {
     readings: Vec<Reading>,
     kind: Option<ReviewerKind>,
     exit: Option<(Option<i32>, Option<i32>)>,
+    handed_off: bool,
 }
 
 /// Result first: the results file, then the conclusion's results, whatever the status was.
@@ -159,10 +228,11 @@ fn judge(shared: &Shared, order: Order, conclusion: Conclusion, seen: Seen) -> L
         changed,
         readings: seen.readings,
         reviewer: Reviewer {
-            kind: seen.kind.unwrap_or(ReviewerKind::Rules),
-            lane: LaneId::new(shared.chosen.name.clone()),
+            kind: seen.kind.unwrap_or(order.lane.lane.reviewer),
+            lane: LaneId::new(order.lane.lane.name.clone()),
             model: conclusion.usage.as_ref().and_then(|usage| usage.model.clone()),
         },
+        handed_off: seen.handed_off && checked.accepted.is_empty(),
         usage: conclusion.usage,
         checked,
     }
@@ -223,19 +293,34 @@ pub(super) fn rows_of(inventory: &Inventory, tasks: &[Task]) -> HashMap<String, 
         .collect()
 }
 
+/// The text that stands in the prompt: of every file where the reviewer cannot read files itself, and of those that are not in
+/// the copy in which its program works.
+pub(super) fn file_contents(shared: &Shared, lane: &RunLane, tasks: &[Task]) -> Option<BTreeMap<String, String>> {
+    let rows = rows_of(&shared.inventory, tasks);
+    let wanted = |path: &str| lane.contents_in_prompt || (lane.snapshot && shared.left_out.contains(path));
+    let texts: BTreeMap<String, String> = rows
+        .values()
+        .filter(|row| wanted(&row.path))
+        // A file that has changed, or is no text, is found out when the answer is checked.
+        .filter_map(|row| Some((row.path.clone(), read_text(&shared.root, row).ok()?.text)))
+        .collect();
+    (lane.contents_in_prompt || !texts.is_empty()).then_some(texts)
+}
+
 /// Words the request, and sets the stage for its effects.
 fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (LaunchRequest, Stage) {
-    let places = places(&shared.root, &order.run_dir);
+    let lane = &order.lane.lane;
+    let places = places(workplace(shared, lane), &order.run_dir);
     let tasks: Vec<&Task> = order.tasks.iter().collect();
     let prompt = render_prompt(&tasks, &order.context);
     let mut read_paths: Vec<String> = rows.keys().cloned().collect();
     read_paths.sort();
-    let worker = worker_places(&places, &order.launch, &shared.exe, shared.timeout_ms);
+    let now_ms = clock::now_ms();
+    let until_deadline = shared.deadline_ms.map_or(u64::MAX, |at| at.saturating_sub(now_ms).max(1));
+    let timeout_ms = shared.timeout_ms.min(until_deadline);
+    let worker = worker_places(&places, &order.launch, &shared.exe, timeout_ms);
     let state = shared.state_dir.clone();
     let contract = Contract::new(state, order.launch.clone(), &places, &worker, &tasks, &read_paths, &prompt);
-    let shell: Vec<String> =
-        worker.worker_command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
-    let json = serde_json::to_string(&worker.worker_command).unwrap_or_default();
     let request = LaunchRequest {
         run_id: order.launch.to_string(),
         attempt: order.attempt,
@@ -243,21 +328,24 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (
         prompt: prompt.clone(),
         results_schema: RESULTS_SCHEMA.to_owned(),
         read_paths,
-        model: shared.model.clone(),
-        timeout_ms: shared.timeout_ms,
-        estimated_input_tokens: order.tasks.iter().map(estimate_tokens).sum::<u64>() + prompt.len() as u64 / 4,
-        config: shared.chosen.config.to_string(),
-        now_ms: clock::now_ms(),
-        extra: vec![
-            ("worker-command-json".to_owned(), json),
-            ("worker-command-shell".to_owned(), shell.join(" ")),
-            ("obligation-id".to_owned(), "audit_tasks_completed".to_owned()),
-            ("ui-mode".to_owned(), "headless".to_owned()),
-        ],
+        model: lane.model.clone(),
+        timeout_ms,
+        estimated_input_tokens: estimate_input(&tasks, &prompt, lane.contents_in_prompt),
+        config: lane.config.to_string(),
+        now_ms,
+        extra: request_extra(order, &worker.worker_command),
+    };
+    let metered = Metered {
+        slot: order.slot,
+        launch: order.launch.clone(),
+        provider: lane.provider.clone(),
+        model: lane.model.clone(),
+        until_ms: now_ms.saturating_add(timeout_ms),
+        most: order.most_requests,
     };
     let stage = Stage {
-        plugin: shared.chosen.component.name().to_owned(),
-        grants: shared.chosen.grants.clone(),
+        plugin: lane.component.name().to_owned(),
+        grants: lane.grants.clone(),
         root: shared.root.clone(),
         exe: shared.exe.clone(),
         environment: shared.environment.clone(),
@@ -267,16 +355,48 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (
         rows: rows.clone(),
         observations: shared.observations.clone(),
         unanalyzed: shared.unanalyzed.clone(),
-        deadline: Instant::now() + Duration::from_millis(shared.timeout_ms),
+        deadline: Instant::now() + Duration::from_millis(timeout_ms),
         cancel: order.cancel.clone(),
         seen: None,
         exit: None,
+        handed_off: false,
+        http: shared.http.clone(),
+        secrets: shared.secrets.clone(),
+        meter: Arc::new(LaunchMeter::new(metered, order.lane.readers.clone(), order.driver.clone())),
     };
     (request, stage)
 }
 
+/// Where programs of a lane work.
+fn workplace<'a>(shared: &'a Shared, lane: &RunLane) -> &'a Path {
+    if lane.snapshot { &shared.workplace } else { &shared.root }
+}
+
+/// Tokens in of one launch, roughly: prompt, and what the reviewer reads of the files itself.
+pub(super) fn estimate_input(tasks: &[&Task], prompt: &str, contents_in_prompt: bool) -> u64 {
+    let read = if contents_in_prompt { 0 } else { tasks.iter().map(|task| estimate_tokens(task)).sum() };
+    read + prompt.len() as u64 / 4
+}
+
+/// What the request says beside its fields.
+fn request_extra(order: &Order, worker_command: &[String]) -> Vec<(String, String)> {
+    let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+    let spec = &order.lane.lane.spec;
+    let mut extra = vec![
+        ("worker-command-json".to_owned(), serde_json::to_string(worker_command).unwrap_or_default()),
+        ("worker-command-shell".to_owned(), worker_command.iter().map(quoted).collect::<Vec<_>>().join(" ")),
+        ("obligation-id".to_owned(), "audit_tasks_completed".to_owned()),
+        ("ui-mode".to_owned(), "headless".to_owned()),
+        ("provider".to_owned(), order.lane.lane.provider.clone()),
+        ("output-tokens".to_owned(), spec.output_tokens.to_string()),
+    ];
+    extra.extend(spec.context_tokens.map(|tokens| ("context-tokens".to_owned(), tokens.to_string())));
+    extra.extend(order.micro_usd.map(|micro| ("budget-micro-usd".to_owned(), micro.to_string())));
+    extra
+}
+
 /// Steps through the component until it concludes or fails.
-async fn drive(shared: &Shared, order: &Order, request: LaunchRequest, mut stage: Stage) -> (Conclusion, Stage) {
+async fn drive(order: &Order, request: LaunchRequest, mut stage: Stage) -> (Conclusion, Stage) {
     let seed = *blake3::hash(order.launch.as_str().as_bytes()).as_bytes();
     let call = CallContext { now_ms: request.now_ms, seed, ..CallContext::default() };
     let failed = |error: CallError| {
@@ -288,7 +408,7 @@ async fn drive(shared: &Shared, order: &Order, request: LaunchRequest, mut stage
         };
         conclude(outcome, error.to_string())
     };
-    let mut launch = match shared.chosen.component.plugin.start_launch(request, &call).await {
+    let mut launch = match order.lane.lane.component.plugin.start_launch(request, &call).await {
         Ok(launch) => launch,
         Err(error) => return (failed(error), stage),
     };
@@ -302,22 +422,18 @@ async fn drive(shared: &Shared, order: &Order, request: LaunchRequest, mut stage
     }
 }
 
-/// What the rate-limit reader makes of the evidence. A reader that fails costs its reading only.
-async fn read_limits(shared: &Shared, evidence: &[Evidence]) -> Vec<Reading> {
-    let Some(component) = &shared.rate_limits else { return Vec::new() };
+/// What the readers of limits make of the evidence.
+async fn read_limits(lane: &LaneWork, evidence: &[Evidence], environment: &Environment) -> Vec<Reading> {
+    let zone = clock::zone_name(environment.get("TZ"));
     let mut readings = Vec::new();
     for piece in evidence {
         let mut piece = piece.clone();
-        if piece.received_at_ms == 0 {
-            piece.received_at_ms = clock::now_ms();
-        }
         if piece.provider.is_empty() {
-            piece.provider.clone_from(&shared.chosen.name);
+            piece.provider.clone_from(&lane.lane.provider);
         }
-        let call = CallContext { now_ms: piece.received_at_ms, ..CallContext::default() };
-        if let Ok(Some(reading)) = component.plugin.read_limits(&piece, &call).await {
-            readings.push(reading);
-        }
+        // Programs tell times of day in the zone of the machine.
+        piece.extra.push(("time-zone".to_owned(), zone.clone()));
+        readings.extend(lane.readers.read(&piece).await);
     }
     readings
 }

@@ -3,17 +3,17 @@
 
 use std::collections::HashMap;
 
-use assize_core::id::TaskId;
+use assize_core::id::{LaneId, LaunchId, TaskId};
 use assize_core::inventory::Inventory;
 use assize_core::plugin::Outcome;
-use assize_core::result::{Reviewer, ReviewerKind};
-use assize_core::review::{CheckOptions, Checked, check_answer};
+use assize_core::result::{ResultRecord, Reviewer, ReviewerKind};
+use assize_core::review::{CheckOptions, Checked, check_answer, result_digest};
 use assize_core::task::Task;
 use assize_store::{AttemptCost, Lease};
 
 use super::contract::{places, read_answer};
-use super::dispatcher::settlement;
 use super::launching::{LaunchReport, rows_of};
+use super::settling::settlement;
 use crate::audit::{Audit, AuditError, LaunchSources};
 use crate::clock;
 
@@ -46,7 +46,9 @@ fn sweep(audit: &mut Audit, inventory: &Inventory, lease: &Lease) -> Result<usiz
         audit.store.free_slot(&lease.launch, "its host is gone", AttemptCost::Uncounted, now_ms)?;
         return Ok(0);
     }
-    let kind = if lease.lane.as_str() == "rules" { ReviewerKind::Rules } else { ReviewerKind::Agent };
+    // A store of an older version does not say it; then rules were told by their lane's name.
+    let by_name = if lease.lane.as_str() == "rules" { ReviewerKind::Rules } else { ReviewerKind::Agent };
+    let kind = lease.reviewer.unwrap_or(by_name);
     let report = LaunchReport {
         launch: lease.launch.clone(),
         outcome: Outcome::Interrupted,
@@ -58,11 +60,81 @@ fn sweep(audit: &mut Audit, inventory: &Inventory, lease: &Lease) -> Result<usiz
         changed: Vec::new(),
         readings: Vec::new(),
         reviewer: Reviewer { kind, lane: lease.lane.clone(), model: None },
+        handed_off: false,
         checked,
     };
     let by_id: HashMap<TaskId, Task> = tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
     let settlement = settlement(&report, Vec::new(), &by_id, now_ms);
     Ok(audit.store.settle(&settlement)?.ingested)
+}
+
+/// What people have answered.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Results that were new.
+    pub(super) results: usize,
+    /// Answers that could not be used, one line each.
+    pub(super) problems: Vec<String>,
+}
+
+/// Takes the answers of people from where they were asked to leave them, through the same validation as any other. A
+/// launch of which nothing is left to answer waits no more.
+pub(super) fn take_answers(audit: &mut Audit, inventory: &Inventory) -> Result<Taken, AuditError> {
+    let mut taken = Taken::default();
+    for (launch, pending) in audit.store.waiting()? {
+        let left = take_answer(audit, inventory, &launch, pending, &mut taken)?;
+        if left == 0 {
+            audit.store.set_waiting(&launch, false, clock::now_ms())?;
+        }
+    }
+    Ok(taken)
+}
+
+/// Takes one answer; gives how many tasks of the launch are still open.
+fn take_answer(
+    audit: &mut Audit,
+    inventory: &Inventory,
+    launch: &LaunchId,
+    pending: Vec<TaskId>,
+    taken: &mut Taken,
+) -> Result<usize, AuditError> {
+    let mut tasks: Vec<Task> = Vec::new();
+    for id in &pending {
+        tasks.extend(audit.store.task(id)?);
+    }
+    let file = match audit.store.dir() {
+        Some(dir) => places(&audit.settings.root, &dir.run_dir(launch)?).results_file,
+        None => return Ok(pending.len()),
+    };
+    let text = match read_answer(&file) {
+        None => return Ok(pending.len()),
+        Some(Err(problem)) => {
+            taken.problems.push(problem);
+            return Ok(pending.len());
+        }
+        Some(Ok(text)) => text,
+    };
+    let checked = check(audit, inventory, &tasks, &text);
+    let lane = audit.store.launch(launch)?.map_or_else(|| LaneId::new("hand-off"), |row| row.lane);
+    let records: Vec<ResultRecord> = checked
+        .accepted
+        .iter()
+        .map(|accepted| ResultRecord {
+            task: accepted.task.clone(),
+            digest: result_digest(&accepted.result),
+            result: accepted.result.clone(),
+            reviewer: Reviewer { kind: ReviewerKind::Person, lane: lane.clone(), model: None },
+            launch: Some(launch.clone()),
+            at_ms: clock::now_ms(),
+        })
+        .collect();
+    audit.store.ingest_all(&records)?;
+    taken.results += records.len();
+    let refused = checked.rejected.iter().flat_map(|rejected| rejected.errors.first());
+    for problem in checked.problems.iter().chain(refused) {
+        taken.problems.push(format!("{}: {} {}: {}", file.display(), problem.code, problem.place, problem.message));
+    }
+    Ok(pending.len() - records.len())
 }
 
 /// Checks an answer against the sources as they are now; what rests on files that have changed is not taken.

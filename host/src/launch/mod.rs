@@ -7,7 +7,9 @@ pub mod resolve;
 
 pub mod environment;
 pub mod place;
+pub mod secrets;
 
+pub mod ask;
 pub mod cancel;
 pub mod program;
 
@@ -19,7 +21,9 @@ mod tree;
 pub mod output;
 pub mod redact;
 pub mod snapshot;
+pub mod workplace;
 
+pub use ask::{AskError, ask_program};
 pub use cancel::{Cancel, CancelSource, Urgency, cancellation};
 pub use contain::{CONTAIN_SUBCOMMAND, contain_main};
 pub use environment::{EnvironmentError, LaunchHome, launch_environment};
@@ -27,4 +31,6 @@ pub use place::{GatewayPlace, PlaceError, Places, place_files, resolve_pieces};
 pub use program::{ProgramSpec, SpawnError, run_program};
 pub use redact::Redactor;
 pub use resolve::{ResolveError, ResolvedProgram, resolve_program};
+pub use secrets::{SecretError, Secrets};
 pub use snapshot::{Change, ChangeKind, Checkout};
+pub use workplace::{Snapshot, SnapshotError};

@@ -1,6 +1,7 @@
 //! The pieces of arguments and values as text, and the files that a plugin places in the run directory.
 
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use assize_core::plugin::{Piece, PlacedFile};
@@ -8,6 +9,8 @@ use thiserror::Error;
 
 use super::program::ARGUMENT_CAP;
 
+/// Folders and name below the launch's home.
+const HOME_DEPTH: usize = 6;
 /// Bytes of one file's name that every file system takes.
 const NAME_CAP: usize = 200;
 
@@ -180,7 +183,25 @@ pub fn place_files(files: &[PlacedFile], places: &Places) -> Result<(), PlaceErr
     }
     for file in files {
         let path = places.run_dir.join(&file.name);
-        write_new(&places.run_dir, &path, &file.content).map_err(|source| PlaceError::Write { path, source })?;
+        make_folders(&places.run_dir, &path).map_err(|source| PlaceError::Write { path: path.clone(), source })?;
+        let folder = path.parent().unwrap_or(&places.run_dir);
+        write_new(folder, &path, &file.content).map_err(|source| PlaceError::Write { path, source })?;
+    }
+    Ok(())
+}
+
+/// Makes the folders of a file below the launch's own. Whatever else a program left in their place, a link for example, is
+/// not followed.
+fn make_folders(run_dir: &Path, path: &Path) -> io::Result<()> {
+    let below = path.parent().and_then(|folder| folder.strip_prefix(run_dir).ok()).unwrap_or(Path::new(""));
+    let mut at = run_dir.to_owned();
+    for part in below.components() {
+        at.push(part);
+        match std::fs::symlink_metadata(&at) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::NotADirectory, "something else than a folder is there")),
+            Err(_) => std::fs::DirBuilder::new().mode(0o700).create(&at)?,
+        }
     }
     Ok(())
 }
@@ -198,8 +219,16 @@ fn check_name(name: &str, places: &Places) -> Result<(), PlaceError> {
     if name.is_empty() || name == "." || name == ".." {
         return refuse("a name is needed");
     }
-    if name.contains(['/', '\\']) {
-        return refuse("a plain name is needed, without a folder");
+    if let Some(below) = name.strip_prefix("home/") {
+        let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        if !below.split('/').all(plain) || below.split('/').count() > HOME_DEPTH {
+            return refuse("below the home there are plain folders and a plain name");
+        }
+    } else if name.contains('/') {
+        return refuse("a plain name is needed, without a folder other than home/");
+    }
+    if name.contains('\\') {
+        return refuse("a name has no backslash");
     }
     if name.chars().any(char::is_control) {
         return refuse("a name has no control characters");
@@ -278,7 +307,7 @@ mod tests {
         let places = places(dir.path());
         let long = "x".repeat(NAME_CAP + 1);
         for name in
-            ["", ".", "..", "../x", "/etc/x", "a/b", "a\\b", "a\nb", "Results.JSON", "stdout.log", "home", &long]
+            ["", ".", "..", "../x", "/etc/x", "a/b", "a\\b", "a\nb", "Results.JSON", "stdout.log", "home", "home/", "home/../x", "home//x", "Home/x", "home/a/b/c/d/e/f/g", &long]
         {
             // The good name beside it must not be written either.
             let refused = place_files(&[file("good"), file(name)], &places);
@@ -287,6 +316,18 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
         place_files(&[file("settings.json")], &places).unwrap();
         assert_eq!(fs::read(dir.path().join("settings.json")).unwrap(), b"placed");
+        place_files(&[file("home/.tool/settings.json")], &places).unwrap();
+        assert_eq!(fs::read(dir.path().join("home/.tool/settings.json")).unwrap(), b"placed");
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("home")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), dir.path().join("home/.tool")).unwrap();
+        assert!(place_files(&[file("home/.tool/settings.json")], &places(dir.path())).is_err());
+        assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
     }
 
     #[test]

@@ -146,6 +146,10 @@ pub fn needed_grants(effect: &Effect) -> Vec<Grant> {
         Effect::SendRequest(request) => {
             needed.push(Grant { kind: GrantKind::Host, name: host_of(&request.url) });
             push_secrets(&request.headers, &mut needed);
+            if request.extra.iter().any(|(name, _)| name == "sign") {
+                let secrets = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"];
+                needed.extend(secrets.map(|name| Grant { kind: GrantKind::Secret, name: name.to_owned() }));
+            }
         }
         Effect::Analyze(_) | Effect::ReadSources(_) | Effect::HandOff(_) | Effect::Wait(_) => {}
     }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{Fault, StoreError};
 
 /// Every step from an empty database to the newest schema. A released step is never edited, only followed by another.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
 
 /// Version of the schema that this program writes and reads.
 pub const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;

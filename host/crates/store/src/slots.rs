@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use assize_core::id::{LaneId, LaunchId, PacketId, TaskId};
 use assize_core::plugin::{Outcome, Usage};
+use assize_core::result::ReviewerKind;
 use rusqlite::Row;
 use serde_json::json;
 
@@ -27,6 +28,8 @@ pub struct NewSlot {
     pub tasks: Vec<TaskId>,
     /// The lane.
     pub lane: LaneId,
+    /// What kind of reviewer the lane leads to.
+    pub reviewer: ReviewerKind,
     /// Which attempt it is, from 1.
     pub attempt: u32,
     /// Who holds the lease.
@@ -122,6 +125,8 @@ pub struct Lease {
     pub tasks: Vec<TaskId>,
     /// The lane.
     pub lane: LaneId,
+    /// What kind of reviewer the lane leads to; absent where an older version leased it.
+    pub reviewer: Option<ReviewerKind>,
     /// Which attempt it is.
     pub attempt: u32,
     /// Who holds it; whether that process lives is the caller's to find out.
@@ -145,6 +150,8 @@ pub struct LaunchRow {
     pub tasks: Vec<TaskId>,
     /// The lane.
     pub lane: LaneId,
+    /// What kind of reviewer the lane led to; absent where an older version leased it.
+    pub reviewer: Option<ReviewerKind>,
     /// Which attempt it was.
     pub attempt: u32,
     /// Who holds or held it.
@@ -171,6 +178,8 @@ pub struct LaunchRow {
     pub exit_signal: Option<i32>,
     /// Why the lease was taken back.
     pub freed_reason: Option<String>,
+    /// Its tasks wait for a person.
+    pub waiting: bool,
 }
 
 impl Store {
@@ -262,6 +271,7 @@ impl Store {
                         state: row.state,
                         packet: row.packet,
                         lane: row.lane,
+                        reviewer: row.reviewer,
                         attempt: row.attempt,
                         holder: row.holder,
                         until_ms: row.until_ms,
@@ -327,11 +337,13 @@ fn lease(sql: &Sql<'_>, slot: &NewSlot) -> Result<(), Fault> {
     let (wave, at) = (sql::to_sql(slot.wave), sql::to_sql(slot.at_ms));
     sql.execute("INSERT INTO waves (number, opened_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING", (wave, at))?;
     let insert = "INSERT INTO launches (launch, state, wave, packet, lane, attempt, holder_pid, holder_started,
-         holder_host, lease_until_ms, leased_ms) VALUES (?1, 'leased', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+         holder_host, lease_until_ms, leased_ms, reviewer)
+         VALUES (?1, 'leased', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     let (until, holder) = (sql::to_sql(slot.until_ms), &slot.holder);
     let whose = (holder.pid, &holder.started, &holder.host);
-    let values =
-        (launch, wave, slot.packet.as_str(), slot.lane.as_str(), slot.attempt, whose.0, whose.1, whose.2, until, at);
+    let kind = slot.reviewer.as_str();
+    let (packet, lane) = (slot.packet.as_str(), slot.lane.as_str());
+    let values = (launch, wave, packet, lane, slot.attempt, whose.0, whose.1, whose.2, until, at, kind);
     sql.execute(insert, values)?;
     for (ord, task) in slot.tasks.iter().enumerate() {
         lease_task(sql, task)?;
@@ -411,8 +423,8 @@ pub(crate) fn count_attempt(sql: &Sql<'_>, task: &TaskId, attempt: AttemptCost) 
 fn select(filter: &str) -> String {
     format!(
         "SELECT launch, state, wave, packet, lane, attempt, holder_pid, holder_started, holder_host, lease_until_ms,
-         leased_ms, started_ms, ended_ms, outcome, message, usage, wall_ms, exit_code, exit_signal, freed_reason
-         FROM launches WHERE {filter} ORDER BY launch"
+         leased_ms, started_ms, ended_ms, outcome, message, usage, wall_ms, exit_code, exit_signal, freed_reason,
+         reviewer, waiting FROM launches WHERE {filter} ORDER BY launch"
     )
 }
 
@@ -440,5 +452,7 @@ fn read_launch(row: &Row<'_>) -> Result<LaunchRow, Fault> {
         exit_code: row.get(17)?,
         exit_signal: row.get(18)?,
         freed_reason: row.get(19)?,
+        reviewer: row.get::<_, Option<String>>(20)?.map(|word| sql::decode_word(&word)).transpose()?,
+        waiting: row.get(21)?,
     })
 }

@@ -211,6 +211,18 @@ fn plan_task(sql: &Sql<'_>, task: &Task, body: &str, place: Place) -> Result<(),
     sql.execute(statement, (task.id.as_str(), place.deepening, place.ord, body)).map(drop)
 }
 
+/// Takes a task out of the plan and puts its parts into its place.
+pub(crate) fn split_into(sql: &Sql<'_>, parent: &TaskId, parts: &[Task]) -> Result<(), Fault> {
+    let place = "SELECT deepening, ord FROM tasks WHERE id = ?1";
+    let found = sql.first(place, [parent.as_str()], |row| Ok(Place { deepening: row.get(0)?, ord: row.get(1)? }))?;
+    let Some(place) = found else { return Err(StoreError::UnknownTask { task: parent.clone() }.into()) };
+    sql.execute(SUPERSEDE, [parent.as_str()])?;
+    for part in parts {
+        plan_task(sql, part, &sql::encode(part)?, Place { deepening: place.deepening, ord: place.ord })?;
+    }
+    Ok(())
+}
+
 /// The word of a task's state, if the task is there.
 pub(crate) fn state_of(sql: &Sql<'_>, task: &TaskId) -> Result<Option<String>, Fault> {
     sql.first("SELECT state FROM tasks WHERE id = ?1", [task.as_str()], |row| Ok(row.get(0)?))

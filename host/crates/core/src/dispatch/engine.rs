@@ -1,187 +1,115 @@
 //! The dispatcher: which packet goes to which lane when, and what becomes of it afterwards.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use serde::Serialize;
-
-use super::lane::{Lane, LaneState, LaneView};
+use super::budget::{Budget, Reservation, Spent};
+use super::command::{Command, End};
+use super::event::{Event, Packet, PacketTask, RequestKey, SlotKey};
+use super::lane::{Lane, LaneView, blocked};
+use super::queue::{Queue, Waiting};
+use super::requests::{Held, RequestQueues};
+use super::spec::{LaneSpec, Limits};
+use super::windows::{Taken, Windows};
 use crate::id::TaskId;
-use crate::plugin::{Outcome, Reading};
-
-/// A slot of this run, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct SlotKey(pub u64);
-
-/// A lane as it is configured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaneSpec {
-    /// Name.
-    pub name: String,
-    /// Launches at once to begin with.
-    pub width: u32,
-    /// Launches at once at most.
-    pub widest: u32,
-}
-
-/// What one run may spend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Launches at once over all lanes.
-    pub workers: u32,
-    /// Tries of a task before it is parked.
-    pub attempts: u32,
-    /// Launches of the run; absent means no limit.
-    pub launches: Option<u32>,
-}
-
-/// What has happened.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Packets are to be reviewed. Each is a list of tasks with the attempts that were made before.
-    Ready(Vec<Vec<(TaskId, u32)>>),
-    /// A launch has ended and was settled.
-    Settled(Settled),
-    /// The instant of `Command::Wait` has come.
-    Woke,
-    /// Nothing more is to be started.
-    Drain,
-}
-
-/// The end of a launch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settled {
-    /// Slot.
-    pub slot: SlotKey,
-    /// What the provider said.
-    pub outcome: Outcome,
-    /// One line for people.
-    pub message: String,
-    /// Tasks with an accepted result.
-    pub done: Vec<TaskId>,
-    /// Tasks that must not be tried again in this run, such as those whose files have changed under the reviewer.
-    pub dropped: Vec<TaskId>,
-    /// What was read of the lane's limits.
-    pub readings: Vec<Reading>,
-    /// From 0 to 1, for cooldowns without a hint.
-    pub jitter: f64,
-}
-
-/// What is to be done.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Command {
-    /// Lease the slot and launch it.
-    Launch {
-        /// Slot.
-        slot: SlotKey,
-        /// Lane.
-        lane: String,
-        /// Tasks, as in the packet.
-        tasks: Vec<TaskId>,
-        /// From 1: the highest among the tasks.
-        attempt: u32,
-    },
-    /// These tasks are given up.
-    Park {
-        /// Tasks.
-        tasks: Vec<TaskId>,
-        /// Why, for the report.
-        reason: String,
-    },
-    /// A lane takes nothing more in this run.
-    LaneClosed {
-        /// Lane.
-        lane: String,
-        /// Why.
-        reason: String,
-    },
-    /// Come back with `Event::Woke` at this instant, or earlier with another event.
-    Wait {
-        /// Milliseconds since the Unix epoch.
-        until_ms: u64,
-    },
-    /// Nothing runs and nothing can be started.
-    End(End),
-}
-
-/// How dispatching ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// Every task is done or parked.
-    Complete,
-    /// No lane can take what is left; one line a cause.
-    Blocked(Vec<String>),
-    /// The launch budget is spent.
-    Budget,
-    /// It was asked to stop.
-    Drained,
-}
-
-/// A packet that waits.
-#[derive(Clone, Debug)]
-struct Waiting {
-    tasks: Vec<TaskId>,
-    /// Lane that failed it last; another one is better.
-    not_on: Option<String>,
-}
-
-/// A packet that runs.
-#[derive(Clone, Debug)]
-struct Running {
-    tasks: Vec<TaskId>,
-    lane: usize,
-}
 
 /// The state of dispatching in one run.
 #[derive(Debug)]
 pub struct Dispatch {
-    lanes: Vec<Lane>,
-    limits: Limits,
-    /// By order of arrival; a packet that comes back keeps its place before what never ran.
-    queue: BTreeMap<(u8, u64), Waiting>,
-    running: BTreeMap<SlotKey, Running>,
-    attempts: HashMap<TaskId, u32>,
-    launched: u32,
+    pub(super) lanes: Vec<Lane>,
+    pub(super) limits: Limits,
+    pub(super) windows: Windows,
+    pub(super) budget: Budget,
+    pub(super) queue: Queue,
+    pub(super) requests: RequestQueues,
+    pub(super) running: BTreeMap<SlotKey, Running>,
+    pub(super) tasks: HashMap<TaskId, TaskState>,
+    /// Tasks for whose parts the engine has asked, with the tokens that they have.
+    pub(super) splitting: BTreeMap<TaskId, u64>,
+    /// Tasks that were asked to be split once, whatever came of it.
+    pub(super) split_asked: HashSet<TaskId>,
+    /// Tasks that were handed to persons.
+    pub(super) set_aside: usize,
+    /// The earliest instant at which something fits that did not fit now.
+    pub(super) wake_ms: Option<u64>,
+    /// The budget that stopped the first packet, if one did.
+    pub(super) short_of: Option<&'static str>,
     next_slot: u64,
-    next_place: u64,
     draining: bool,
     ended: bool,
+}
+
+/// A packet that runs.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) waiting: Waiting,
+    pub(super) lane: usize,
+    /// Cooldowns that the lane had had when it began.
+    pub(super) epoch: u64,
+    /// What was taken from the windows when it began.
+    pub(super) taken: Taken,
+    /// What is held of the budgets.
+    pub(super) reservation: Reservation,
+    /// Requests that were admitted and have not ended.
+    pub(super) requests: BTreeMap<RequestKey, Held>,
+}
+
+/// What is known of a task.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TaskState {
+    pub(super) attempts: u32,
+    pub(super) tokens: u64,
 }
 
 impl Dispatch {
     /// A dispatcher with lanes in the order in which they are preferred.
     pub fn new(lanes: Vec<LaneSpec>, limits: Limits) -> Self {
+        let mut windows = Windows::default();
+        windows.declare(lanes.iter());
         Self {
-            lanes: lanes.into_iter().map(|lane| Lane::new(lane.name, lane.width, lane.widest)).collect(),
+            lanes: lanes.into_iter().map(Lane::new).collect(),
             limits,
-            queue: BTreeMap::new(),
+            windows,
+            budget: Budget::new(limits),
+            queue: Queue::default(),
+            requests: RequestQueues::default(),
             running: BTreeMap::new(),
-            attempts: HashMap::new(),
-            launched: 0,
+            tasks: HashMap::new(),
+            splitting: BTreeMap::new(),
+            split_asked: HashSet::new(),
+            set_aside: 0,
+            wake_ms: None,
+            short_of: None,
             next_slot: 1,
-            next_place: 0,
             draining: false,
             ended: false,
         }
     }
 
-    /// Takes one event and says what is to be done.
+    /// Takes one event and says what is to be done. `now_ms` is in milliseconds since the Unix epoch and never goes back.
     pub fn handle(&mut self, event: Event, now_ms: u64) -> Vec<Command> {
         let mut commands = Vec::new();
+        (self.wake_ms, self.short_of) = (None, None);
+        self.lanes.iter_mut().for_each(|lane| lane.refresh(now_ms));
         match event {
-            Event::Ready(packets) => self.enqueue_new(packets),
+            Event::Ready(packets) => self.receive(packets, &mut commands),
             Event::Settled(settled) => self.settle(settled, now_ms, &mut commands),
+            Event::RequestAsked(asked) => self.ask(asked, &mut commands),
+            Event::RequestEnded(ended) => self.end_request(&ended, now_ms, &mut commands),
+            Event::SplitInto { task, parts } => self.replace(&task, parts, &mut commands),
             Event::Woke => {}
             Event::Drain => self.draining = true,
         }
-        self.admit(now_ms, &mut commands);
-        self.conclude(&mut commands);
+        let held = self.admit_requests(now_ms, &mut commands);
+        if self.may_start(now_ms) {
+            self.admit(held, now_ms, &mut commands);
+        }
+        self.conclude(now_ms, &mut commands);
         commands
     }
 
     /// The lanes as they are now.
     pub fn lanes(&self) -> Vec<LaneView> {
-        self.lanes.iter().map(Lane::view).collect()
+        self.lanes.iter().enumerate().map(|(at, lane)| lane.view(self.requests.waiting(at))).collect()
     }
 
     /// Launches that run now.
@@ -191,187 +119,79 @@ impl Dispatch {
 
     /// Launches that were started.
     pub fn launched(&self) -> u32 {
-        self.launched
+        self.budget.spent.launches
     }
 
-    fn enqueue_new(&mut self, packets: Vec<Vec<(TaskId, u32)>>) {
+    /// What was spent and what is reserved.
+    pub fn spent(&self) -> Spent {
+        self.budget.spent
+    }
+
+    fn receive(&mut self, packets: Vec<Packet>, commands: &mut Vec<Command>) {
         self.ended = false;
         for packet in packets {
-            let mut tasks = Vec::with_capacity(packet.len());
-            for (task, attempts) in packet {
-                self.attempts.entry(task.clone()).or_insert(attempts);
-                tasks.push(task);
-            }
-            self.enqueue(1, Waiting { tasks, not_on: None });
+            let tasks = packet.tasks.into_iter().map(|task| self.know(task)).collect();
+            let (not_on, refused_by) = (None, BTreeSet::new());
+            self.enqueue(Waiting { tasks, tokens: packet.tokens, ran: false, not_on, refused_by }, commands);
         }
     }
 
-    fn enqueue(&mut self, rank: u8, waiting: Waiting) {
-        if !waiting.tasks.is_empty() {
-            self.queue.insert((rank, self.next_place), waiting);
-            self.next_place += 1;
-        }
+    /// Remembers a task; what this run knows of its tries is newer than what it is told.
+    pub(super) fn know(&mut self, task: PacketTask) -> TaskId {
+        let state = TaskState { attempts: task.attempts, tokens: task.tokens };
+        self.tasks.entry(task.task.clone()).or_insert(state);
+        task.task
     }
 
-    fn settle(&mut self, settled: Settled, now_ms: u64, commands: &mut Vec<Command>) {
-        let Some(running) = self.running.remove(&settled.slot) else { return };
-        let lane = &mut self.lanes[running.lane];
-        lane.in_flight -= 1;
-        let lane_name = lane.name.clone();
-        let was_closed = lane.is_closed();
-        match closing_reason(&settled) {
-            Some(reason) => lane.close(reason),
-            None => lane.learn(settled.outcome, &settled.readings, now_ms, settled.jitter),
-        }
-        if let (false, LaneState::Closed(reason)) = (was_closed, &lane.state) {
-            commands.push(Command::LaneClosed { lane: lane_name.clone(), reason: reason.clone() });
-        }
-        let any_done = !settled.done.is_empty();
-        let left: Vec<TaskId> = running
-            .tasks
-            .into_iter()
-            .filter(|task| !settled.done.contains(task) && !settled.dropped.contains(task))
-            .collect();
-        if left.is_empty() {
-            return;
-        }
-        if !costs_an_attempt(settled.outcome) {
-            return self.enqueue(0, Waiting { tasks: left, not_on: Some(lane_name) });
-        }
-        self.retry_or_park(left, &settled, any_done, &lane_name, commands);
-    }
-
-    fn retry_or_park(
-        &mut self,
-        left: Vec<TaskId>,
-        settled: &Settled,
-        any_done: bool,
-        lane: &str,
-        commands: &mut Vec<Command>,
-    ) {
-        let (mut again, mut spent) = (Vec::new(), Vec::new());
-        for task in left {
-            let attempts = self.attempts.entry(task.clone()).or_insert(0);
-            *attempts += 1;
-            if *attempts >= self.limits.attempts { spent.push(task) } else { again.push(task) }
-        }
-        if !spent.is_empty() {
-            let reason = format!(
-                "{} tries, the last one {}: {}",
-                self.limits.attempts,
-                settled.outcome.as_str(),
-                settled.message
-            );
-            commands.push(Command::Park { tasks: spent, reason });
-        }
-        // A packet that brought nothing may hold one task that spoils it, or be too large: its halves are tried apart.
-        let halves = if !any_done && again.len() > 1 { again.len().div_ceil(2) } else { again.len().max(1) };
-        for part in again.chunks(halves) {
-            self.enqueue(0, Waiting { tasks: part.to_vec(), not_on: Some(lane.to_owned()) });
-        }
-    }
-
-    fn admit(&mut self, now_ms: u64, commands: &mut Vec<Command>) {
-        if self.draining {
-            return;
-        }
-        self.lanes.iter_mut().for_each(|lane| lane.refresh(now_ms));
-        let mut passed_over = Vec::new();
-        while (self.running.len() as u32) < self.limits.workers {
-            if self.limits.launches.is_some_and(|most| self.launched >= most) {
-                break;
-            }
-            if !self.lanes.iter().any(Lane::has_room) {
-                break;
-            }
-            let Some((place, waiting)) = self.queue.pop_first() else { break };
-            // A packet that waits for another lane does not hold up those behind it.
-            let Some(lane) = self.choose_lane(waiting.not_on.as_deref()) else {
-                passed_over.push((place, waiting));
-                continue;
-            };
-            commands.push(self.start(waiting.tasks, lane));
-        }
-        self.queue.extend(passed_over);
-    }
-
-    /// The first lane with room, in configured order; the one that failed the packet last only when no other is left.
-    fn choose_lane(&self, not_on: Option<&str>) -> Option<usize> {
-        let others_live = self.lanes.iter().any(|lane| Some(lane.name.as_str()) != not_on && !lane.is_closed());
-        self.lanes.iter().position(|lane| {
-            let avoided = others_live && Some(lane.name.as_str()) == not_on;
-            !avoided && lane.has_room()
-        })
-    }
-
-    fn start(&mut self, tasks: Vec<TaskId>, lane: usize) -> Command {
+    pub(super) fn next_slot(&mut self) -> SlotKey {
         let slot = SlotKey(self.next_slot);
         self.next_slot += 1;
-        self.launched += 1;
-        self.lanes[lane].in_flight += 1;
-        let attempt = 1 + tasks.iter().filter_map(|task| self.attempts.get(task)).max().copied().unwrap_or(0);
-        self.running.insert(slot, Running { tasks: tasks.clone(), lane });
-        Command::Launch { slot, lane: self.lanes[lane].name.clone(), tasks, attempt }
+        slot
+    }
+
+    /// Something fits at this instant; the earliest one is waited for.
+    pub(super) fn wake_at(&mut self, at_ms: u64) {
+        self.wake_ms = Some(self.wake_ms.map_or(at_ms, |known| known.min(at_ms)));
+    }
+
+    fn may_start(&self, now_ms: u64) -> bool {
+        !self.draining && !self.deadline_is_past(now_ms) && !self.budget.launches_are_spent()
+    }
+
+    fn deadline_is_past(&self, now_ms: u64) -> bool {
+        self.limits.deadline_ms.is_some_and(|deadline| now_ms >= deadline)
     }
 
     /// Says when to come back, or that it is over.
-    fn conclude(&mut self, commands: &mut Vec<Command>) {
-        let budget_spent = self.limits.launches.is_some_and(|most| self.launched >= most);
-        let can_start = !self.draining && !budget_spent && !self.queue.is_empty();
-        let opens = self.lanes.iter().filter_map(Lane::opens_at).min();
-        if let (true, Some(until_ms)) = (can_start, opens) {
-            commands.push(Command::Wait { until_ms });
+    fn conclude(&mut self, now_ms: u64, commands: &mut Vec<Command>) {
+        // What would start only after the deadline is not waited for, unless a launch in flight needs it.
+        let idle = self.running.is_empty();
+        let too_late = |at: u64| self.limits.deadline_ms.is_some_and(|deadline| at >= deadline);
+        let wake = self.wake_ms.filter(|at| !(idle && too_late(*at)));
+        if let Some(until_ms) = wake {
+            commands.push(Command::Wait { until_ms: until_ms.max(now_ms + 1) });
         }
-        if !self.running.is_empty() || self.ended || (can_start && opens.is_some()) {
+        if !idle || self.ended || wake.is_some() || !self.splitting.is_empty() {
             return;
         }
         self.ended = true;
-        commands.push(Command::End(if self.queue.is_empty() {
-            End::Complete
-        } else if self.draining {
-            End::Drained
-        } else if budget_spent {
-            End::Budget
-        } else {
-            End::Blocked(self.causes())
-        }));
+        commands.push(Command::End(self.end(now_ms)));
     }
 
-    fn causes(&self) -> Vec<String> {
-        self.lanes
-            .iter()
-            .filter_map(|lane| match &lane.state {
-                LaneState::Closed(reason) => Some(format!("{}: {reason}", lane.name)),
-                LaneState::Open | LaneState::Cooling(_) => None,
-            })
-            .collect()
-    }
-}
-
-/// Outcomes after which the lane cannot serve until a person acts.
-fn closing_reason(settled: &Settled) -> Option<String> {
-    match settled.outcome {
-        Outcome::Misconfigured | Outcome::Unauthenticated | Outcome::QuotaExhausted => {
-            Some(format!("{}: {}", settled.outcome.as_str(), settled.message))
+    fn end(&self, now_ms: u64) -> End {
+        if self.queue.is_empty() {
+            return if self.set_aside > 0 { End::Waiting } else { End::Complete };
         }
-        _ => None,
-    }
-}
-
-/// Whether the task may be at fault. A lane's own trouble costs no attempt.
-pub fn costs_an_attempt(outcome: Outcome) -> bool {
-    match outcome {
-        Outcome::Completed
-        | Outcome::NoResults
-        | Outcome::Refused
-        | Outcome::ContextExceeded
-        | Outcome::TimedOut
-        | Outcome::Crashed => true,
-        Outcome::RateLimited
-        | Outcome::Overloaded
-        | Outcome::QuotaExhausted
-        | Outcome::Unauthenticated
-        | Outcome::Interrupted
-        | Outcome::Misconfigured => false,
+        if self.draining {
+            return End::Drained;
+        }
+        if self.budget.launches_are_spent() {
+            return End::Budget("launches".to_owned());
+        }
+        match self.short_of {
+            _ if self.deadline_is_past(now_ms) || self.wake_ms.is_some() => End::Deadline,
+            Some(which) => End::Budget(which.to_owned()),
+            None => blocked(&self.lanes),
+        }
     }
 }

@@ -1,24 +1,21 @@
-//! One lane: its width, its cooldown and whether it is open.
+//! One lane: its width, its cooldown, its health and whether it is open.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::plugin::{Outcome, Reading};
+use super::command::End;
+use super::cooldown::{Cooldown, guessed_end};
+use super::draw::Draws;
+use super::event::{RequestKey, SlotKey};
+use super::refusal::Refusal;
+use super::spec::LaneSpec;
+use crate::plugin::Outcome;
 
 /// Rate outcomes in a row after which a lane is closed for the run: it would only burn time.
 const MOST_RATE_OUTCOMES: u32 = 12;
-/// First cooldown without any hint, doubled each time.
-const FIRST_COOLDOWN_MS: u64 = 60_000;
-/// Longest cooldown without any hint.
-const LONGEST_COOLDOWN_MS: u64 = 15 * 60_000;
-
-/// Why a lane gets nothing until an instant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Cooldown {
-    /// Milliseconds since the Unix epoch.
-    pub until_ms: u64,
-    /// One line.
-    pub reason: String,
-}
+/// Time in which what was learned of a width loses half of its weight.
+const WIDTH_HALF_LIFE_MS: f64 = 24.0 * 60.0 * 60_000.0;
+/// Weight of the newest outcome in a lane's health.
+const NEWEST: f64 = 0.3;
 
 /// Whether a lane takes launches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,53 +40,129 @@ pub struct LaneView {
     pub width: u32,
     /// Launches that run now.
     pub in_flight: u32,
+    /// Requests of launched programs that are held.
+    pub requests_waiting: usize,
+}
+
+/// What is kept of a lane between runs, and shared by runs at one time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LaneMemory {
+    /// Launches at once, the last good number.
+    pub width: u32,
+    /// When that was learned, milliseconds since the Unix epoch; 0 when nothing was.
+    pub width_at_ms: u64,
+    /// The cooldown that is in force.
+    pub cooldown: Option<Cooldown>,
+    /// Rate outcomes in a row.
+    pub rate_outcomes: u32,
+    /// What launches drew.
+    pub draws: Draws,
+}
+
+/// The one thing that goes first after a cooldown that nobody named the end of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probe {
+    /// No need.
+    None,
+    /// The next launch or request.
+    Due,
+    /// This launch.
+    Launch(SlotKey),
+    /// This request.
+    Request(SlotKey, RequestKey),
+}
+
+/// A rate outcome, and what it says.
+pub(super) struct RateOutcome<'a> {
+    /// The cooldowns that the lane had when the launch or request began.
+    pub(super) epoch: u64,
+    /// The end that the service named.
+    pub(super) hint_ms: Option<u64>,
+    pub(super) jitter: f64,
+    pub(super) reason: &'a str,
 }
 
 /// A lane.
 #[derive(Clone, Debug)]
 pub(super) struct Lane {
-    pub(super) name: String,
+    pub(super) spec: LaneSpec,
     pub(super) state: LaneState,
     pub(super) in_flight: u32,
+    pub(super) draws: Draws,
+    pub(super) probe: Probe,
+    /// Cooldowns so far. What began in an earlier epoch says nothing of this one.
+    pub(super) epoch: u64,
+    /// What was noted last as a reason to give it nothing.
+    pub(super) last_refusal: Option<Refusal>,
+    /// Outlives the run although the lane is closed in it.
+    spent_until: Option<Cooldown>,
     width: u32,
-    widest: u32,
+    width_at_ms: u64,
     /// Launches since the width last changed, without a rate outcome.
     good_in_round: u32,
     rate_outcomes: u32,
+    /// Share of recent launches that failed, from 0 to 1.
+    failing: f64,
+    remembered: bool,
 }
 
 impl Lane {
-    pub(super) fn new(name: String, width: u32, widest: u32) -> Self {
-        let widest = widest.max(1);
+    pub(super) fn new(spec: LaneSpec) -> Self {
         Self {
-            name,
             state: LaneState::Open,
             in_flight: 0,
-            width: width.clamp(1, widest),
-            widest,
+            draws: Draws::default(),
+            probe: Probe::None,
+            epoch: 0,
+            last_refusal: None,
+            spent_until: None,
+            width: spec.width.clamp(1, spec.widest.max(1)),
+            width_at_ms: 0,
             good_in_round: 0,
             rate_outcomes: 0,
+            failing: 0.0,
+            remembered: false,
+            spec,
         }
     }
 
-    pub(super) fn view(&self) -> LaneView {
-        LaneView { name: self.name.clone(), state: self.state.clone(), width: self.width, in_flight: self.in_flight }
+    pub(super) fn view(&self, requests_waiting: usize) -> LaneView {
+        let (name, state) = (self.spec.name.clone(), self.state.clone());
+        LaneView { name, state, width: self.width, in_flight: self.in_flight, requests_waiting }
     }
 
     pub(super) fn is_closed(&self) -> bool {
         matches!(self.state, LaneState::Closed(_))
     }
 
+    pub(super) fn is_open(&self) -> bool {
+        self.state == LaneState::Open
+    }
+
     /// Opens the lane when its cooldown is over.
     pub(super) fn refresh(&mut self, now_ms: u64) {
-        if self.opens_at().is_some_and(|at| at <= now_ms) {
+        if let LaneState::Cooling(cooldown) = &self.state
+            && cooldown.until_ms <= now_ms
+        {
+            self.probe = if cooldown.hinted { Probe::None } else { Probe::Due };
             self.state = LaneState::Open;
         }
     }
 
     /// Whether it takes one more launch now.
     pub(super) fn has_room(&self) -> bool {
-        self.state == LaneState::Open && self.in_flight < self.width
+        let probing = matches!(self.probe, Probe::Launch(_) | Probe::Request(..));
+        self.is_open() && self.in_flight < self.width && !probing
+    }
+
+    /// Whether a request of a launched program may go now.
+    pub(super) fn takes_request_of(&self, slot: SlotKey) -> bool {
+        let after_probe = match self.probe {
+            Probe::None | Probe::Due => true,
+            Probe::Launch(probing) => probing == slot,
+            Probe::Request(..) => false,
+        };
+        !matches!(self.state, LaneState::Cooling(_)) && after_probe
     }
 
     /// When a cooling lane opens again.
@@ -100,81 +173,154 @@ impl Lane {
         }
     }
 
-    pub(super) fn close(&mut self, reason: String) {
-        self.state = LaneState::Closed(reason);
+    /// Whether the model's context takes a prompt of so many tokens.
+    pub(super) fn fits(&self, tokens: u64) -> bool {
+        self.most_prompt_tokens().is_none_or(|most| tokens <= most)
     }
 
-    /// What the end of a launch says of the lane's limits. Only rate outcomes narrow it; crashes and timeouts never do.
-    pub(super) fn learn(&mut self, outcome: Outcome, readings: &[Reading], now_ms: u64, jitter: f64) {
-        let throttled = matches!(outcome, Outcome::RateLimited | Outcome::Overloaded);
-        if throttled {
-            self.rate_outcomes += 1;
+    /// Tokens that a prompt may have, if the context is known.
+    pub(super) fn most_prompt_tokens(&self) -> Option<u64> {
+        let rest = self.spec.overhead_tokens.saturating_add(self.spec.output_tokens);
+        self.spec.context_tokens.map(|context| context.saturating_sub(rest))
+    }
+
+    /// Lower is better: how much fails, then how full it is. Both are coarse, so that the order does not flicker.
+    pub(super) fn rank(&self, place: usize) -> (u32, u32, u32, usize) {
+        let rank = self.spec.rank.unwrap_or(u32::try_from(place).unwrap_or(u32::MAX));
+        let load = u64::from(self.in_flight) * 100 / u64::from(self.width.max(1));
+        (rank, (self.failing * 4.0) as u32, u32::try_from(load).unwrap_or(u32::MAX), place)
+    }
+
+    pub(super) fn close(&mut self, reason: String) {
+        self.state = LaneState::Closed(reason);
+        self.probe = Probe::None;
+    }
+
+    /// Keeps the end of a spent plan for the runs to come.
+    pub(super) fn remember_spent(&mut self, until_ms: u64, reason: &str) {
+        self.spent_until = Some(Cooldown { until_ms, reason: reason.to_owned(), hinted: true });
+    }
+
+    /// A limit said no. Everything that was under way when it first did counts as one outcome.
+    pub(super) fn throttle(&mut self, outcome: &RateOutcome<'_>, now_ms: u64) {
+        let news = self.is_open() && outcome.epoch == self.epoch;
+        if news {
+            self.epoch += 1;
+            self.rate_outcomes = self.rate_outcomes.saturating_add(1);
             self.good_in_round = 0;
-            self.width = (self.width / 2).max(1);
+            self.set_width((self.width / 2).max(1), now_ms);
+            self.probe = Probe::None;
             if self.rate_outcomes >= MOST_RATE_OUTCOMES {
-                self.close(format!("{} rate outcomes in a row", self.rate_outcomes));
-                return;
+                return self.close(format!("{} rate outcomes in a row", self.rate_outcomes));
             }
-            let until_ms = hinted_end(readings, now_ms)
-                .unwrap_or_else(|| now_ms + jittered(backoff_ms(self.rate_outcomes), jitter));
-            self.cool(until_ms, outcome.as_str());
+        }
+        let guessed = news.then(|| guessed_end(self.rate_outcomes, outcome.jitter, now_ms));
+        if let Some(until_ms) = outcome.hint_ms.or(guessed) {
+            self.cool(Cooldown { until_ms, reason: outcome.reason.to_owned(), hinted: outcome.hint_ms.is_some() });
+        }
+    }
+
+    /// A launch ended without a rate outcome. Only answers of launches that began after the last cooldown widen the lane;
+    /// crashes and timeouts never narrow it.
+    pub(super) fn learn(&mut self, outcome: Outcome, epoch: u64, now_ms: u64) {
+        if let Some(failed) = is_failure(outcome) {
+            self.failing += NEWEST * (f64::from(u8::from(failed)) - self.failing);
+        }
+        if outcome != Outcome::Completed || !self.is_open() || epoch != self.epoch {
             return;
         }
-        if let Some(until_ms) = spent_until(readings, now_ms) {
-            self.cool(until_ms, "a window is spent");
+        self.rate_outcomes = 0;
+        self.good_in_round = self.good_in_round.saturating_add(1);
+        if self.good_in_round >= self.width && self.width < self.spec.widest {
+            self.set_width(self.width + 1, now_ms);
+            self.good_in_round = 0;
         }
-        // During a cooldown the width is held: what ends then was started before the limit was met.
-        if outcome == Outcome::Completed && self.state == LaneState::Open {
-            self.rate_outcomes = 0;
-            self.good_in_round += 1;
-            if self.good_in_round >= self.width && self.width < self.widest {
-                self.width += 1;
-                self.good_in_round = 0;
-            }
+    }
+
+    pub(super) fn memory(&self) -> LaneMemory {
+        let cooldown = match &self.state {
+            LaneState::Cooling(cooldown) => Some(cooldown.clone()),
+            LaneState::Open | LaneState::Closed(_) => self.spent_until.clone(),
+        };
+        LaneMemory {
+            width: self.width,
+            width_at_ms: self.width_at_ms,
+            cooldown,
+            rate_outcomes: self.rate_outcomes,
+            draws: self.draws.clone(),
         }
+    }
+
+    /// Takes over what an earlier run, or another one at this time, has learned.
+    pub(super) fn remember(&mut self, memory: &LaneMemory, now_ms: u64) {
+        let first = !std::mem::replace(&mut self.remembered, true);
+        let cooling = memory.cooldown.as_ref().filter(|cooldown| cooldown.until_ms > now_ms);
+        if first && memory.width_at_ms > 0 {
+            let age = now_ms.saturating_sub(memory.width_at_ms) as f64;
+            let cold = f64::from(self.width);
+            let width = cold + (f64::from(memory.width) - cold) * 0.5_f64.powf(age / WIDTH_HALF_LIFE_MS);
+            self.width = (width.max(cold).round() as u32).clamp(1, self.spec.widest.max(1));
+            self.width_at_ms = memory.width_at_ms;
+        } else if memory.width_at_ms > self.width_at_ms {
+            self.width = memory.width.clamp(1, self.spec.widest.max(1));
+            self.width_at_ms = memory.width_at_ms;
+            self.good_in_round = 0;
+        }
+        self.draws = memory.draws.clone();
+        self.rate_outcomes = if first && cooling.is_none() { 0 } else { memory.rate_outcomes };
+        if self.is_closed() {
+            // It is told again, so that another run's cooldown is not lost by this one.
+            let known = self.spent_until.as_ref().map_or(0, |spent| spent.until_ms);
+            self.spent_until =
+                cooling.filter(|cooldown| cooldown.until_ms > known).cloned().or(self.spent_until.take());
+        } else if let Some(cooldown) = cooling
+            && self.opens_at().is_none_or(|at| at < cooldown.until_ms)
+        {
+            self.epoch += u64::from(self.is_open());
+            self.cool(cooldown.clone());
+        }
+    }
+
+    fn set_width(&mut self, width: u32, now_ms: u64) {
+        self.width = width;
+        self.width_at_ms = now_ms;
     }
 
     /// The later end wins: nothing shortens a cooldown but its own end.
-    fn cool(&mut self, until_ms: u64, reason: &str) {
-        if self.is_closed() || self.opens_at().is_some_and(|at| at >= until_ms) {
-            return;
+    fn cool(&mut self, cooldown: Cooldown) {
+        if !self.is_closed() && self.opens_at().is_none_or(|at| at < cooldown.until_ms) {
+            self.state = LaneState::Cooling(cooldown);
         }
-        self.state = LaneState::Cooling(Cooldown { until_ms, reason: reason.to_owned() });
     }
 }
 
-/// The latest instant that any explicit hint names: `retry-after`, or the reset of a window that is spent.
-fn hinted_end(readings: &[Reading], now_ms: u64) -> Option<u64> {
-    let retry = readings.iter().filter_map(|r| r.retry_after_ms).map(|ms| now_ms.saturating_add(ms));
-    let resets = readings
+/// Why a run without an open lane is over.
+pub(super) fn blocked(lanes: &[Lane]) -> End {
+    let mut causes: Vec<String> = lanes
         .iter()
-        .flat_map(|r| {
-            let only_limit = r.limits.len() == 1;
-            r.limits.iter().filter(move |limit| limit.remaining == Some(0) || (only_limit && r.throttled))
+        .filter_map(|lane| match &lane.state {
+            LaneState::Closed(reason) => Some(format!("{}: {reason}", lane.spec.name)),
+            LaneState::Open | LaneState::Cooling(_) => None,
         })
-        .filter_map(|limit| limit.resets_at_ms)
-        .filter(|at| *at > now_ms);
-    retry.chain(resets).max()
+        .collect();
+    if causes.is_empty() {
+        causes.push("no lane can take what is left".to_owned());
+    }
+    End::Blocked(causes)
 }
 
-/// When a window that was read as empty is full again, though the launch itself went well.
-fn spent_until(readings: &[Reading], now_ms: u64) -> Option<u64> {
-    readings
-        .iter()
-        .flat_map(|r| &r.limits)
-        .filter(|limit| limit.remaining == Some(0))
-        .filter_map(|limit| limit.resets_at_ms)
-        .filter(|at| *at > now_ms)
-        .max()
-}
-
-fn backoff_ms(rate_outcomes: u32) -> u64 {
-    let doublings = rate_outcomes.saturating_sub(1).min(8);
-    (FIRST_COOLDOWN_MS << doublings).min(LONGEST_COOLDOWN_MS)
-}
-
-/// Ten per cent either way, so that lanes and hosts do not come back in step.
-fn jittered(ms: u64, jitter: f64) -> u64 {
-    let factor = 0.9 + 0.2 * jitter.clamp(0.0, 1.0);
-    (ms as f64 * factor) as u64
+/// Whether an outcome speaks for or against the health of a lane, if it speaks of it at all.
+fn is_failure(outcome: Outcome) -> Option<bool> {
+    match outcome {
+        Outcome::Completed => Some(false),
+        Outcome::NoResults | Outcome::TimedOut | Outcome::Crashed => Some(true),
+        Outcome::RateLimited
+        | Outcome::Overloaded
+        | Outcome::QuotaExhausted
+        | Outcome::Unauthenticated
+        | Outcome::Refused
+        | Outcome::ContextExceeded
+        | Outcome::Interrupted
+        | Outcome::Misconfigured => None,
+    }
 }

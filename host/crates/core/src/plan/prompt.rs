@@ -24,7 +24,7 @@ pub struct PromptContext {
     pub repository: String,
     /// Edges around the files, as many as shall be shown.
     pub edges: Vec<NearEdge>,
-    /// Whole text of each file by path, for providers that cannot read files; only the lines under review are shown.
+    /// Whole text of files by path, for providers that cannot read files, or not these; only the lines under review are shown.
     pub contents: Option<BTreeMap<String, String>>,
     /// What was wrong with the answer to a task in an earlier attempt, by the task's name.
     pub errors: BTreeMap<String, Vec<String>>,
@@ -120,8 +120,14 @@ fn render_lenses(tasks: &[&Task], prompt: &mut String) {
 
 fn render_files(listing: &Listing<'_>, context: &PromptContext, prompt: &mut String) {
     let _ = writeln!(prompt, "\n## Files of {}\n", quoted(&context.repository));
-    let source = match context.contents {
-        Some(_) => "Their lines, numbered, are in the data below.",
+    let source = match &context.contents {
+        Some(contents) if listing.files.keys().all(|path| contents.contains_key(*path)) => {
+            "Their lines, numbered, are in the data below."
+        }
+        Some(_) => {
+            "The lines of some of them, numbered, are in the data below. Paths are relative to the repository's root; read the \
+             other files there."
+        }
         None => "Paths are relative to the repository's root; read the files there.",
     };
     let _ = writeln!(prompt, "{source}\n");

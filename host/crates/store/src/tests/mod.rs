@@ -1,5 +1,6 @@
 //! Laws of the store, and the small plan that they are tried on.
 
+mod admissions;
 mod atomicity;
 mod cleaning;
 mod content;
@@ -7,6 +8,7 @@ mod ledger;
 mod life;
 mod opening;
 mod plan;
+mod quota;
 
 use assize_core::id::{Digest, LaneId, LaunchId, PacketId, TaskId, UnitId};
 use assize_core::lens::Lens;
@@ -71,6 +73,7 @@ pub(crate) fn slot(launch: &str, names: &[&str]) -> NewSlot {
         packet: PacketId::new("packet"),
         tasks: names.iter().map(|name| id(name)).collect(),
         lane: LaneId::new("scripted"),
+        reviewer: ReviewerKind::Agent,
         attempt: 1,
         holder: holder(),
         until_ms: 1_000,
