@@ -12,6 +12,7 @@ mod sources;
 mod wait;
 
 pub mod answer;
+pub mod http;
 pub mod prompt;
 
 pub use binary::{assize, cache_dir, program};

@@ -1,0 +1,271 @@
+//! Audits by a scripted `codex` that says what the real one was seen to say.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use assize_tests::http::Service;
+use assize_tests::{Ended, Machine, program, until};
+use rustix::process::Signal;
+
+const KEY: &str = "sk-test-0123456789abcdef";
+/// Where nobody listens: a script that makes no request needs no service.
+const NOBODY: &str = "http://127.0.0.1:9";
+
+fn machine(section: &str) -> Machine {
+    let machine = Machine::new();
+    machine.write("src/first.ts", "export function f(input: string): number {\n  eval(input);\n  return 1;\n}\n");
+    machine.write("app/second.py", "import os\n\n\ndef go(value):\n    os.system(value)\n    return value\n");
+    machine.install(&program("fake-codex"), "codex");
+    machine.configure(&format!("[providers.codex]\n{section}\n"));
+    machine
+}
+
+fn at(url: &str) -> Machine {
+    machine(&format!("base_url = \"{url}\""))
+}
+
+fn call<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--json", "--no-deepening", "--workers", "1", "--model", scenario], more].concat()
+}
+
+fn run(machine: &Machine, scenario: &str, more: &[&str]) -> Ended {
+    machine.assize(&call(scenario, more)).env("OPENAI_API_KEY", KEY).env("STRAY", "1").run()
+}
+
+/// Launches that the script counted.
+fn launches(machine: &Machine) -> u64 {
+    fs::metadata(machine.at("bin/codex.launches")).map_or(0, |meta| meta.len())
+}
+
+/// The scenario ends the run blocked with the reason, and afterwards a good one completes it.
+fn blocks_then_completes(scenario: &str, reasons: &[&str]) {
+    let machine = at(NOBODY);
+    let mut end = run(&machine, scenario, &[]).exits(3);
+    for reason in reasons {
+        end = end.says(reason);
+    }
+    assert_eq!(launches(&machine), 1, "a lane that is closed gets nothing more");
+    assert_eq!(machine.status()["tasks"]["parked"], 0);
+    run(&machine, "scenario-ok", &[]).exits(0);
+    machine.each_task_once();
+}
+
+/// The scenario is a failure of the task: it is parked after its tries, and done when a later run succeeds.
+fn parks_then_completes(scenario: &str, reason: &str) {
+    let machine = at(NOBODY);
+    run(&machine, scenario, &["--attempts", "1"]).exits(3).says(reason);
+    assert!(machine.status()["tasks"]["parked"].as_u64().unwrap() > 0);
+    assert_eq!(machine.status()["tasks"]["done"], 0);
+    run(&machine, "scenario-ok", &[]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn codex_is_chosen_because_it_is_configured_and_there() {
+    let machine = at(NOBODY);
+    let before = machine.tree();
+    let end = run(&machine, "scenario-ok", &[]).exits(0).says("auto: `codex` is configured");
+    let outcome = end.json();
+    assert_eq!((&outcome["provider"], &outcome["end"]), (&"codex".into(), &"complete".into()));
+    assert!(outcome["findings"]["medium"].as_u64().unwrap() > 0);
+    machine.each_task_once();
+    let status = machine.status();
+    assert_eq!(status["coverage"]["by_kind"].as_object().unwrap().keys().collect::<Vec<_>>(), ["agent"]);
+    assert!(machine.tree() == before, "the checkout is as it was");
+    machine.nothing_is_left();
+}
+
+#[test]
+fn prose_around_the_answer_is_taken_off() {
+    let machine = at(NOBODY);
+    run(&machine, "scenario-prose-around", &[]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn requests_pass_the_gateway_which_alone_has_the_key() {
+    let service = Service::start(&["200 OK\r\ncontent-type: application/json\r\n\r\n{}"]);
+    let machine = at(&format!("{}/v1", service.url()));
+    run(&machine, "scenario-traffic", &[]).exits(0);
+    machine.each_task_once();
+    let asked = service.asked();
+    assert_eq!(asked.len() as u64, launches(&machine));
+    for request in asked {
+        assert_eq!(
+            (request.path(), request.header("authorization")),
+            ("/v1/responses", Some(&*format!("Bearer {KEY}")))
+        );
+    }
+    machine.nothing_is_left();
+}
+
+#[test]
+fn a_limit_that_only_a_header_names_is_waited_out() {
+    let service = Service::start(&["429 Too Many Requests\r\nretry-after: 2\r\n\r\n{}", "200 OK\r\n\r\n{}"]);
+    let machine = at(&service.url());
+    let begin = Instant::now();
+    let end = run(&machine, "scenario-traffic", &[]).exits(0);
+    // Codex drops the header; without it the wait would be a minute.
+    let took = begin.elapsed();
+    assert!((Duration::from_secs(2)..Duration::from_secs(40)).contains(&took), "{took:?}\n{}", end.stderr);
+    machine.each_task_once();
+    assert_eq!(machine.status()["tasks"]["parked"], 0, "a limit costs no attempt");
+}
+
+#[test]
+fn a_limit_in_the_stream_is_waited_out_as_long_as_its_sentence_says() {
+    let machine = at(NOBODY);
+    let begin = Instant::now();
+    let end = run(&machine, "scenario-rate-limit", &[]).exits(0).says("rate-limited");
+    let took = begin.elapsed();
+    assert!((Duration::from_millis(1500)..Duration::from_secs(40)).contains(&took), "{took:?}\n{}", end.stderr);
+    assert!(launches(&machine) >= 2, "{}", end.stderr);
+    machine.each_task_once();
+}
+
+#[test]
+fn a_limit_that_codex_waited_out_itself_is_over() {
+    let machine = at(NOBODY);
+    run(&machine, "scenario-retried", &[]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn a_spent_plan_blocks_and_says_so() {
+    blocks_then_completes("scenario-usage-limit", &["quota-exhausted", "usage limit"]);
+}
+
+#[test]
+fn a_spent_balance_blocks_and_says_so() {
+    blocks_then_completes("scenario-insufficient-quota", &["quota-exhausted", "billing"]);
+}
+
+#[test]
+fn a_bad_key_blocks_and_says_what_to_do() {
+    blocks_then_completes("scenario-unauthorized", &["unauthenticated", "OPENAI_API_KEY"]);
+}
+
+#[test]
+fn an_unknown_model_blocks_and_says_so() {
+    blocks_then_completes("scenario-unknown-model", &["misconfigured", "HTTP 404"]);
+}
+
+#[test]
+fn a_missing_key_starts_nothing_and_says_which() {
+    let machine = at(NOBODY);
+    let end = machine.assize(&call("scenario-ok", &[])).run().exits(3).says("OPENAI_API_KEY");
+    assert_eq!(launches(&machine), 0, "{}", end.stderr);
+    run(&machine, "scenario-ok", &[]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn without_a_gateway_the_key_stands_in_its_variable() {
+    let service = Service::start(&["200 OK\r\n\r\n{}"]);
+    let machine = machine(&format!("base_url = \"{}\"\ngateway = false", service.url()));
+    run(&machine, "scenario-traffic", &[]).exits(0);
+    machine.each_task_once();
+    let bearer = format!("Bearer {KEY}");
+    assert!(service.asked().iter().all(|request| request.header("authorization") == Some(&bearer)));
+}
+
+#[test]
+fn the_user_s_login_is_found_in_the_user_s_home_without_a_key() {
+    let machine = machine("login = \"user\"");
+    fs::create_dir_all(machine.at("home/.codex")).unwrap();
+    fs::write(machine.at("home/.codex/auth.json"), "{}").unwrap();
+    machine.assize(&call("scenario-ok", &[])).run().exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn an_overloaded_service_costs_no_attempt() {
+    let machine = at(NOBODY);
+    run(&machine, "scenario-overloaded", &["--max-launches", "1"]).exits(4).says("overloaded");
+    run(&machine, "scenario-ok", &["--attempts", "1"]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn garbage_is_a_crash() {
+    parks_then_completes("scenario-garbage", "crashed");
+}
+
+#[test]
+fn a_stream_that_was_cut_is_a_crash() {
+    parks_then_completes("scenario-cut", "crashed");
+}
+
+#[test]
+fn an_empty_answer_is_none() {
+    parks_then_completes("scenario-empty", "no-results");
+}
+
+#[test]
+fn an_answer_without_the_end_of_its_turn_is_none() {
+    parks_then_completes("scenario-no-end", "no-results");
+}
+
+#[test]
+fn a_refusal_is_named() {
+    parks_then_completes("scenario-refused", "refused");
+}
+
+#[test]
+fn input_that_codex_does_not_take_is_too_large() {
+    parks_then_completes("scenario-too-long-at-the-start", "context-exceeded");
+}
+
+#[test]
+fn an_interrupt_ends_a_codex_that_ignores_signals() {
+    let machine = at(NOBODY);
+    let call = call("scenario-hang-ignoring-signals", &[]);
+    let running = machine.assize(&call).env("OPENAI_API_KEY", KEY).limit(Duration::from_secs(60)).start();
+    let started = machine.at("bin/codex.started");
+    until("codex runs", Duration::from_secs(50), || started.exists());
+    running.signal(Signal::INT);
+    running.wait().exits(130);
+    machine.nothing_is_left();
+    assert_eq!(machine.status()["tasks"]["leased"], 0);
+    run(&machine, "scenario-ok", &["--attempts", "1"]).exits(0);
+    machine.each_task_once();
+}
+
+#[test]
+fn a_link_in_place_of_the_results_file_is_not_written_through() {
+    let machine = at(NOBODY);
+    let precious = machine.at("bin/precious");
+    fs::write(&precious, "precious").unwrap();
+    run(&machine, "scenario-link", &[]).exits(0);
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    machine.each_task_once();
+}
+
+#[test]
+fn a_codex_that_prints_its_whole_environment_gives_no_key_away() {
+    for section in ["", "gateway = false"] {
+        let machine = machine(&format!("base_url = \"{NOBODY}\"\n{section}"));
+        let end = run(&machine, "scenario-leaky", &[]).exits(0);
+        assert!(!end.stderr.contains(KEY) && !end.stdout.contains(KEY));
+        let files = files_of(&machine.repo().join(".assize"));
+        assert!(files.len() > 5);
+        for path in files {
+            let bytes = fs::read(&path).unwrap_or_default();
+            let holds_key = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+            assert!(!holds_key, "{} holds the key", path.display());
+        }
+    }
+}
+
+fn files_of(folder: &Path) -> Vec<std::path::PathBuf> {
+    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files
+}
