@@ -85,7 +85,7 @@ fn core_is_pure() {
 
 #[test]
 fn arrows_go_one_way() {
-    for name in ["survey", "store", "sandbox"] {
+    for name in ["survey", "store", "sandbox", "wire"] {
         for dependency in dependencies(&format!("crates/{name}/Cargo.toml")) {
             let ours = dependency.starts_with("assize");
             assert!(!ours || dependency == "assize-core", "{name} must not see {dependency}");
@@ -95,7 +95,13 @@ fn arrows_go_one_way() {
 
 #[test]
 fn the_store_alone_speaks_sql() {
-    for manifest in ["Cargo.toml", "crates/core/Cargo.toml", "crates/survey/Cargo.toml", "crates/sandbox/Cargo.toml"] {
+    for manifest in [
+        "Cargo.toml",
+        "crates/core/Cargo.toml",
+        "crates/survey/Cargo.toml",
+        "crates/sandbox/Cargo.toml",
+        "crates/wire/Cargo.toml",
+    ] {
         assert!(!dependencies(manifest).contains(&"rusqlite".to_owned()), "{manifest} must not use SQLite");
     }
 }

@@ -16,7 +16,7 @@ use assize_tests::{Ended, Machine};
 use serde_json::Value;
 
 /// Commands that have others below them.
-const GROUPS: [&str; 3] = ["plugin", "provider", "ledger"];
+const GROUPS: [&str; 4] = ["plugin", "provider", "quota", "ledger"];
 
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
@@ -305,6 +305,49 @@ fn limits_are_those_of_the_sandbox() {
 }
 
 #[test]
+fn limits_of_network_and_lanes_are_those_of_the_code() {
+    let page = read("README.md");
+    let table = section(&page, "Limits");
+    for (file, line, row) in [
+        ("crates/wire/src/request.rs", "RESPONSE_CAP: u64 = 32 << 20;", "its headers | 32 MiB / 256 KiB |"),
+        ("crates/wire/src/request.rs", "HEAD_CAP: usize = 256 << 10;", "its headers | 32 MiB / 256 KiB |"),
+        ("crates/wire/src/request.rs", "REDIRECTS: usize = 3;", "| redirects, all within one origin | 3 |"),
+        (
+            "crates/wire/src/client.rs",
+            "connect_timeout: Duration::from_secs(10),",
+            "no provider bounds | 10 s / 60 s |",
+        ),
+        ("crates/wire/src/client.rs", "idle_timeout: Duration::from_secs(60),", "no provider bounds | 10 s / 60 s |"),
+        ("crates/wire/src/gateway/take.rs", "REQUEST_CAP: usize = 32 << 20;", "at once | 32 MiB / 256 MiB |"),
+        ("crates/wire/src/gateway/take.rs", "ROOM: u32 = 256 << 10;", "at once | 32 MiB / 256 MiB |"),
+        ("crates/wire/src/gateway/open.rs", "CONNECTIONS: usize = 256;", "that wait | 256 / 256 |"),
+        ("crates/core/src/dispatch/requests.rs", "MOST_HELD: usize = 256;", "that wait | 256 / 256 |"),
+        ("src/driver/requests.rs", "GATEWAY_IDLE: Duration = Duration::from_secs(300);", "the gateway | 5 min |"),
+        ("src/launch/secrets.rs", "LARGEST: u64 = 64 << 10;", "prints it | 64 KiB / 2 min |"),
+        (
+            "src/launch/secrets.rs",
+            "COMMAND_LIMIT: Duration = Duration::from_secs(120);",
+            "prints it | 64 KiB / 2 min |",
+        ),
+        (
+            "crates/core/src/dispatch/window.rs",
+            "LONGEST_HINT_MS: u64 = 32 * 24 * 60 * 60_000;",
+            "is believed | 32 days |",
+        ),
+        ("crates/core/src/dispatch/cooldown.rs", "LONGEST_COOLDOWN_MS: u64 = 15 * 60_000;", "a lane | 15 min / 12 |"),
+        ("crates/core/src/dispatch/lane.rs", "MOST_RATE_OUTCOMES: u32 = 12;", "a lane | 15 min / 12 |"),
+        ("crates/core/src/dispatch/windows.rs", "MOST_WINDOWS: usize = 48;", "one reading | 48 / 32 |"),
+        ("crates/core/src/dispatch/windows.rs", "MOST_LIMITS: usize = 32;", "one reading | 48 / 32 |"),
+        ("src/driver/ping.rs", "PING_LIMIT_MS: u64 = 5 * 60_000;", "its version | 5 min / 60 s |"),
+        ("src/cli/provider.rs", "VERSION_LIMIT: Duration = Duration::from_secs(60);", "its version | 5 min / 60 s |"),
+        ("crates/store/src/admissions.rs", "KEPT: u64 = 100_000;", "can show | 100,000 |"),
+    ] {
+        assert!(read(&format!("host/{file}")).contains(line), "{file} has another limit than {line}");
+        assert!(table.contains(row), "the page does not say {row}");
+    }
+}
+
+#[test]
 fn files_that_the_page_names_are_there() {
     let page = read("README.md");
     let linked = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
@@ -316,23 +359,112 @@ fn files_that_the_page_names_are_there() {
     }
 }
 
+/// The example with every key switched on. Lines that are commented out are meant to be used, too; what names components of
+/// the reader's own is not there.
+fn example_with_every_key() -> String {
+    let is_key = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    let is_toml = |text: &str| text.starts_with('[') || text.split_once(" = ").is_some_and(|(name, _)| is_key(name));
+    let uncomment = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if is_toml(rest) && !rest.starts_with("plugins = ") => rest.to_owned(),
+        _ => line.to_owned(),
+    };
+    read("examples/config/config.toml").lines().map(uncomment).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_example_configuration_spends_nothing_when_it_is_copied() {
+    let machine = tour();
+    machine.configure(&read("examples/config/config.toml"));
+    let told = call(&machine, &["provider", "list", "tour"]).exits(0).stdout;
+    assert!(told.contains("a run takes rules"), "{told}");
+    call(&machine, &["run", "--provider", "rules", "tour"]).exits(0);
+}
+
 #[test]
 fn the_example_configuration_is_accepted_with_every_key_switched_on() {
     let machine = tour();
-    let example = read("examples/config/config.toml");
+    let example = example_with_every_key();
     machine.configure(&example);
     call(&machine, &["provider", "list", "tour"]).exits(0);
-    call(&machine, &["provider", "check", "command", "tour"]);
-    call(&machine, &["run", "--provider", "rules", "tour"]).exits(0);
-    // Lines that are commented out are meant to be used, too; those that name files of the reader's own are not there.
-    let keys = ["lens = ", "[grants", "digest = ", "program = ", "secret = ", "[providers", "login = ", "max_"];
-    let uncomment = |line: &str| match line.strip_prefix("# ") {
-        Some(rest) if keys.iter().any(|key| rest.starts_with(key)) => rest.to_owned(),
-        _ => line.to_owned(),
-    };
-    machine.configure(&example.lines().map(uncomment).collect::<Vec<_>>().join("\n"));
-    call(&machine, &["provider", "list", "tour"]).exits(0);
     call(&machine, &["plan", "--provider", "claude-code", "tour"]).exits(0);
+    let headings = example.lines().filter_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+    let (mut checked, mut lanes) = (0, 0);
+    for (kind, name) in headings.filter_map(|heading| heading.split_once('.')) {
+        if !["providers", "lanes"].contains(&kind) || name.contains('.') {
+            continue;
+        }
+        // A program that is not here makes it unusable, which is no fault of the section.
+        let ended = call(&machine, &["provider", "check", name, "--no-launch", "tour"]);
+        assert!(matches!(ended.code, Some(0 | 3)), "{kind}.{name}: {}", ended.stderr);
+        checked += 1;
+        lanes += usize::from(kind == "lanes");
+    }
+    assert!(checked > 12 && lanes > 0, "{checked} sections were checked");
+}
+
+/// The schema of a built-in provider's section, from its sources.
+fn schema_of(folder: &str) -> Value {
+    let named = ["config.rs", "task.rs", "review.rs"].map(|file| format!("plugins/{folder}/src/{file}"));
+    let schema = named.iter().filter(|path| workspace().join(path).exists()).find_map(|path| {
+        let source = read(path);
+        let (_, rest) = source.split_once("_SCHEMA: &str = r#\"")?;
+        serde_json::from_str(rest.split("\"#").next()?).ok()
+    });
+    schema.unwrap_or_else(|| panic!("{folder} has no schema"))
+}
+
+/// Words in backticks.
+fn words(text: &str) -> BTreeSet<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The point of a list that begins with a word in bold.
+fn point<'p>(text: &'p str, bold: &str) -> &'p str {
+    let (_, rest) = text.split_once(&format!("\n- **{bold}**")).unwrap_or_else(|| panic!("no point {bold}"));
+    rest.split("\n- ").next().unwrap()
+}
+
+#[test]
+fn the_table_of_providers_names_all_of_them_with_their_grants_and_keys() {
+    let page = read("README.md");
+    let text = section(&page, "Providers").split("\n### ").next().unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| `")).collect();
+    let row_of = |name: &str| rows.iter().find(|row| row.starts_with(&format!("| `{name}` |"))).copied();
+    let machine = Machine::new();
+    let listed = call(&machine, &["provider", "list", "--json", "repo"]).exits(0).json();
+    let listed: Vec<&str> = listed.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(rows.len(), listed.len(), "{listed:?}");
+    let source = read("host/src/components/built_in.rs");
+    let (_, table) = source.split_once("PROVIDERS: &[BuiltInProvider] = &[").unwrap();
+    let (table, _) = table.split_once("\n];").unwrap();
+    for entry in table.split("BuiltInProvider {").skip(1) {
+        let quoted: Vec<&str> = entry.split('"').skip(1).step_by(2).collect();
+        let (folder, rest) = quoted.split_first().unwrap();
+        let (names, grants): (Vec<&str>, Vec<&str>) = rest.iter().partition(|word| listed.contains(*word));
+        let own: Vec<&str> = names.iter().filter_map(|name| row_of(name)).collect();
+        assert!(!own.is_empty(), "the table has no row for {folder}");
+        let said = own.join("\n");
+        for grant in grants {
+            assert!(words(&said).contains(grant), "the table does not say that {folder} has the grant {grant}");
+        }
+        for row in own {
+            check_keys(text, row, &schema_of(folder));
+        }
+    }
+}
+
+/// Holds the last cell of a row to a schema: all its keys, and no others.
+fn check_keys(text: &str, row: &str, schema: &Value) {
+    let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+    let mut said: BTreeSet<String> = words(cell).into_iter().filter(|word| word != "false").collect();
+    for (kind, bold) in [("those of programs", "Programs"), ("those of APIs", "APIs")] {
+        if cell.contains(kind) {
+            let (_, keys) = point(text, bold).split_once("keys:").unwrap();
+            said.extend(words(keys.split(". ").next().unwrap()));
+        }
+    }
+    let keys: BTreeSet<String> = schema["properties"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(said, keys, "{row}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub use error::AuditError;
 pub use explain::{Explanation, explain};
 pub use inventory::{Surveyed, recorded_inventory};
 pub use obligations::Overview;
-pub use open::{Audit, AuditReader, Purpose};
+pub use open::{Audit, AuditReader, Purpose, is_alive};
 pub use plan::PlanRecord;
 pub use sources::LaunchSources;
 pub use structure::StructureRecord;

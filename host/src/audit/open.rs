@@ -126,10 +126,22 @@ fn check_seal(settings: &Settings, store: &Store) -> Result<(), AuditError> {
 
 /// This process, told apart from a later one of the same id by its start time.
 fn this_process() -> Holder {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let stat = read("/proc/self/stat");
+    let pid = std::process::id();
+    Holder { pid, started: start_of(pid).unwrap_or_else(|| "unknown".to_owned()), host: host_name() }
+}
+
+/// Whether the process of a holder lives on this machine.
+pub fn is_alive(holder: &Holder) -> bool {
+    holder.host == host_name() && start_of(holder.pid).is_some_and(|started| started == holder.started)
+}
+
+/// When a process started, in the system's own unit; none where there is no such process.
+fn start_of(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // Fields after the parenthesised name; the start time is the twentieth of them.
-    let started = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).unwrap_or("unknown");
-    let host = read("/proc/sys/kernel/hostname");
-    Holder { pid: std::process::id(), started: started.to_owned(), host: host.trim().to_owned() }
+    stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(19)).map(str::to_owned)
+}
+
+fn host_name() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }

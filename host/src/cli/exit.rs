@@ -10,7 +10,7 @@ pub const EXIT_CODES: [(u8, &str); 7] = [
     (1, "complete, the gate of --fail-on was reached"),
     (2, "usage or configuration; nothing was started"),
     (3, "incomplete: blocked or parked work is left"),
-    (4, "paused on a budget or limit; run again to go on"),
+    (4, "paused on a budget or the deadline; run again to go on"),
     (5, "fault of the store or of the program"),
     (130, "interrupted; run again to go on"),
 ];

@@ -7,7 +7,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use super::exit::ExitStatus;
 use super::output::Output;
-use super::{clean, explain, import_results, ledger, plan, plugin, provider, quota, report, run, status, version};
+use super::{
+    clean, explain, import_results, ledger, plan, plugin, provider, quota, report, run, simulate, status, stop, version,
+};
 use crate::audit::AuditError;
 use crate::config::Environment;
 use crate::launch::{CONTAIN_SUBCOMMAND, contain_main};
@@ -49,6 +51,8 @@ enum Command {
     Plan(plan::Args),
     /// Where an audit stands: obligations, tasks, coverage, running launches
     Status(status::Args),
+    /// Ask the process that works on an audit to stop; another run goes on
+    Stop(stop::Args),
     /// What an audit owes next, and why
     Next(status::NextArgs),
     /// Why: everything that the records say of a task, a finding or a file
@@ -66,6 +70,8 @@ enum Command {
     /// Limits of the lanes: what is known of them, why a launch had to wait, and how to forget them
     #[command(subcommand)]
     Quota(quota::Command),
+    /// Replay a scenario through the real dispatcher under a virtual clock; nothing is launched or sent
+    Simulate(simulate::Args),
     /// The ledger of an audit: every step, chained by hashes
     #[command(subcommand)]
     Ledger(ledger::Command),
@@ -106,6 +112,7 @@ fn dispatch(command: Command, output: &Output, environment: Environment) -> Resu
         Command::Run(args) => run::run(&args, output, environment),
         Command::Plan(args) => plan::run(&args, output, environment),
         Command::Status(args) => status::run(&args, output, environment),
+        Command::Stop(args) => stop::run(&args, output, environment),
         Command::Next(args) => status::next(&args, output, environment),
         Command::Explain(args) => explain::run(&args, output, environment),
         Command::Report(args) => report::run(&args, output, environment),
@@ -113,6 +120,7 @@ fn dispatch(command: Command, output: &Output, environment: Environment) -> Resu
         Command::Plugin(command) => plugin::run(&command, output, environment),
         Command::Provider(command) => provider::run(&command, output, environment),
         Command::Quota(command) => quota::run(&command, output, environment),
+        Command::Simulate(args) => simulate::run(&args, output),
         Command::Ledger(command) => ledger::run(&command, output, environment),
         Command::Clean(args) => clean::run(&args, output, environment),
         Command::Version => version::run(output),

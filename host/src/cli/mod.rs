@@ -13,7 +13,9 @@ mod provider;
 mod quota;
 mod report;
 mod run;
+mod simulate;
 mod status;
+mod stop;
 mod version;
 
 pub use exit::{EXIT_CODES, ExitStatus};

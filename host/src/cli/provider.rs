@@ -171,11 +171,19 @@ async fn launch(settings: &Settings, lane: &RunLane, checked: &mut Checked) -> R
     let said = if pong.message.is_empty() { String::new() } else { format!(": {}", pong.message) };
     checked.lines.push(format!("launch: {} after {} ms{said}", pong.outcome.as_str(), pong.wall_ms));
     let usage = pong.usage.unwrap_or_default();
-    let tokens = usage.input_tokens.unwrap_or(0) + usage.cached_input_tokens.unwrap_or(0);
+    let tokens = match (usage.input_tokens, usage.cached_input_tokens) {
+        (None, None) => None,
+        (fresh, cached) => Some(fresh.unwrap_or(0).saturating_add(cached.unwrap_or(0))),
+    };
+    let known = |tokens: Option<u64>| tokens.map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string());
     let cost = usage.cost_micro_usd.map(|micro| format!(", {:.4} US dollars", micro as f64 / 1e6)).unwrap_or_default();
     let counted =
         if pong.requests > 0 { format!("{} request", pong.requests) } else { "requests not counted".to_owned() };
-    checked.lines.push(format!("spent: {counted}, {tokens} tokens in, {} out{cost}", usage.output_tokens.unwrap_or(0)));
+    checked.lines.push(format!(
+        "spent: {counted}, {} tokens in, {} out{cost}",
+        known(tokens),
+        known(usage.output_tokens)
+    ));
     checked.value["launch"] = json!({
         "outcome": pong.outcome, "message": pong.message, "wall_ms": pong.wall_ms, "requests": pong.requests,
         "input_tokens": tokens, "output_tokens": usage.output_tokens, "micro_usd": usage.cost_micro_usd,

@@ -41,13 +41,7 @@ pub(super) const PROVIDERS: &[BuiltInProvider] = &[
         serves: &["gemini", "qwen"],
         programs: &["gemini", "qwen"],
         hosts: &["generativelanguage.googleapis.com", "dashscope-intl.aliyuncs.com"],
-        secrets: &[
-            "GEMINI_API_KEY",
-            "GOOGLE_API_KEY",
-            "GOOGLE_GEMINI_BASE_URL",
-            "DASHSCOPE_API_KEY",
-            "OPENAI_API_KEY",
-        ],
+        secrets: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL", "DASHSCOPE_API_KEY", "OPENAI_API_KEY"],
     },
     BuiltInProvider {
         folder: "provider-copilot",

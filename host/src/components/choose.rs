@@ -2,7 +2,7 @@
 
 use super::built_in::{PROVIDERS, provider_names};
 use super::catalog::{Catalog, Component};
-use super::lane::RunLane;
+use super::lane::{RunLane, secret_of};
 use crate::config::{ConfigError, Origin, Settings};
 use crate::launch::resolve_program;
 
@@ -68,10 +68,9 @@ fn can_work(settings: &Settings, lane: &RunLane) -> Option<&'static str> {
         let found = resolve_program(&program, settings.environment.path(), &settings.root).is_ok();
         return found.then_some("its program is there");
     }
-    let secret = lane.config.get("secret").and_then(serde_json::Value::as_str).map(str::to_owned);
-    let asked = lane.component.plugin.description().requests.iter().find(|request| request.kind == "secret");
-    match secret.or_else(|| asked.map(|request| request.name.clone())) {
-        Some(name) if name.is_empty() => Some("needs no key"),
+    let requests = &lane.component.plugin.description().requests;
+    let asked = || requests.iter().find(|request| request.kind == "secret").map(|request| request.name.clone());
+    match secret_of(&lane.config, asked) {
         Some(name) if settings.user.secrets.contains_key(&name) => Some("its key is configured"),
         Some(name) => settings.environment.get(&name).map(|_| "its key is there"),
         None => Some("needs no key"),
@@ -82,8 +81,14 @@ fn can_work(settings: &Settings, lane: &RunLane) -> Option<&'static str> {
 fn lane(settings: &Settings, catalog: &Catalog, name: &str, why: &str) -> Result<RunLane, ConfigError> {
     let provider = settings.user.lanes.get(name).and_then(|lane| lane.provider.as_deref()).unwrap_or(name);
     let component = catalog.provider(provider).ok_or_else(|| unknown_provider(provider, settings, catalog))?;
-    let config = settings.section(provider)?;
-    check_config(component, &config, &format!("[providers.{provider}]"))?;
+    let mut config = settings.section(provider)?;
+    let mut place = format!("[providers.{provider}]");
+    let own = settings.user.lanes.get(name).map(|lane| &lane.config).filter(|own| !own.is_empty());
+    if let (Some(own), Some(section)) = (own, config.as_object_mut()) {
+        place = format!("[lanes.{name}.config] over {place}");
+        section.extend(own.iter().map(|(key, value)| (key.clone(), serde_json::to_value(value).unwrap_or_default())));
+    }
+    check_config(component, &config, &place)?;
     let lane = RunLane::new(name, provider, component, config, settings, catalog);
     Ok(RunLane { why: why.to_owned(), ..lane })
 }

@@ -46,6 +46,10 @@ pub struct RunLane {
     pub readers: Vec<Component>,
     /// The lane as the dispatcher knows it.
     pub spec: LaneSpec,
+    /// Millionths of a US dollar for a million tokens in that come from a cache.
+    pub cached_price: Option<u64>,
+    /// Whether the user has said what tokens cost: then that counts, not what the provider reckons.
+    pub users_price: bool,
     /// Why it was chosen, one line.
     pub why: String,
 }
@@ -88,6 +92,8 @@ impl RunLane {
             model,
             reviewer,
             spec,
+            cached_price: cached_price(&table, &facts),
+            users_price: table.price.is_some(),
             why: String::new(),
         }
     }
@@ -136,6 +142,14 @@ pub(crate) fn host_of(url: &str) -> Option<String> {
     let authority = rest.split(['/', '?', '#']).next()?;
     let host = authority.rsplit('@').next()?.to_ascii_lowercase();
     (!host.is_empty()).then_some(host)
+}
+
+/// The secret that a provider pays with: the section's, none where it says so, or else what the component asks for.
+pub(super) fn secret_of(config: &serde_json::Value, asked: impl FnOnce() -> Option<String>) -> Option<String> {
+    match config.get("secret") {
+        None => asked(),
+        Some(value) => value.as_str().filter(|name| !name.is_empty()).map(str::to_owned),
+    }
 }
 
 fn text_of(config: &serde_json::Value, key: &str) -> Option<String> {
@@ -197,11 +211,13 @@ fn lane_spec(name: &str, table: &LaneTable, facts: &ModelFacts, kind: Kind<'_>) 
     }
 }
 
-/// Whether a program's requests pass through a gateway, so that each of them is paced.
+/// Whether a program's requests pass through a gateway, so that each of them is paced. With the user's own login only Claude
+/// Code's do; the others know no other address for it than their own service's.
 fn uses_gateway(component: &Component, config: &serde_json::Value) -> bool {
     let asks_for_a_host = component.plugin.description().requests.iter().any(|request| request.kind == "host");
     let off = config.get("gateway").and_then(serde_json::Value::as_bool) == Some(false);
-    asks_for_a_host && !off
+    let by_user = text_of(config, "login").as_deref() == Some("user") && component.name() != "claude-code";
+    asks_for_a_host && !off && !by_user
 }
 
 /// Limits belong to a service and whoever pays there. Rules and people have none.
@@ -214,10 +230,14 @@ fn account_of(name: &str, kind: &Kind<'_>) -> String {
         return String::new();
     }
     let service = text_of(kind.config, "base_url").and_then(|url| host_of(&url)).or_else(|| request("host"));
-    let Some(service) = service else { return name.to_owned() };
+    let Some(mut service) = service else { return name.to_owned() };
+    // Regions of one service have limits of their own.
+    if let Some(region) = text_of(kind.config, "region") {
+        service = format!("{service} {region}");
+    }
     let payer = match text_of(kind.config, "login").as_deref() {
         Some("user") => Some("user".to_owned()),
-        _ => text_of(kind.config, "secret").or_else(|| request("secret")),
+        _ => secret_of(kind.config, || request("secret")),
     };
     match payer {
         Some(payer) => format!("{service}/{payer}"),
@@ -251,8 +271,20 @@ fn price_of_facts(facts: &ModelFacts) -> Option<Price> {
     Some(price(facts.input_usd_per_million?, facts.output_usd_per_million?))
 }
 
-/// Prices with cached tokens left at the full price: what a launch may cost at most is what budgets are reserved from.
+/// Prices with cached tokens at the full price: what a launch may cost at most is what budgets are reserved from.
 fn price(input: f64, output: f64) -> Price {
-    let micro = |usd: f64| (usd * 1e6).round() as u64;
-    Price { input_micro_usd_per_million: micro(input), output_micro_usd_per_million: micro(output) }
+    Price { input_micro_usd_per_million: micro_usd(input), output_micro_usd_per_million: micro_usd(output) }
+}
+
+/// The user's price for tokens from a cache; the component's only where the user has not set prices of his own.
+fn cached_price(table: &LaneTable, facts: &ModelFacts) -> Option<u64> {
+    let usd = match &table.price {
+        Some(price) => price.cached_input_usd_per_million,
+        None => facts.cached_input_usd_per_million,
+    };
+    usd.map(micro_usd)
+}
+
+fn micro_usd(usd: f64) -> u64 {
+    (usd * 1e6).round() as u64
 }

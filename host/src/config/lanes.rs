@@ -37,6 +37,9 @@ pub struct LaneTable {
     pub limits: LimitTable,
     /// Prices, in US dollars for a million tokens.
     pub price: Option<PriceTable>,
+    /// Keys of the provider's section that this lane has otherwise.
+    #[serde(default)]
+    pub config: toml::Table,
     /// Whether programs work in a copy of the repository; they do unless it says `false`.
     pub snapshot: Option<bool>,
 }

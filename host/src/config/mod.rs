@@ -13,6 +13,10 @@
 //! | `HOME`, `XDG_CONFIG_HOME`, `XDG_CACHE_HOME`, `XDG_STATE_HOME` | where configuration is, where compiled components and the user's key are kept |
 //! | `NO_COLOR` | no colour, whatever its value, unless it is empty |
 //! | `CI` | plain progress lines even on a terminal |
+//! | `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`, in either case | how requests reach the network |
+//! | `SSL_CERT_FILE`, `SSL_CERT_DIR` | where the system's certificates are, instead of where they usually are |
+//! | `TZ` | zone in which programs tell times of day |
+//! | variables such as `ANTHROPIC_BASE_URL` | address of a service, where the provider of it says that it follows them |
 //! | those named by a `secret` grant | passed on to a granted program, never shown |
 
 mod environment;

@@ -30,9 +30,16 @@ pub(super) fn places(repo: &Path, run_dir: &Path) -> Places {
     }
 }
 
+/// Where a worker can have its results checked: the audit itself, not the copy in which it works.
+pub(super) struct Checks<'a> {
+    pub(super) exe: &'a Path,
+    pub(super) root: &'a Path,
+    pub(super) state_dir: &'a Path,
+}
+
 /// What a worker is told, as `task.json` and placeholders have it.
-pub(super) fn worker_places(places: &Places, launch: &LaunchId, exe: &Path, timeout_ms: u64) -> WorkerPlaces {
-    let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+pub(super) fn worker_places(places: &Places, launch: &LaunchId, checks: &Checks<'_>, timeout_ms: u64) -> WorkerPlaces {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
     WorkerPlaces {
         run_id: launch.to_string(),
         repo_root: text(&places.repo),
@@ -42,11 +49,13 @@ pub(super) fn worker_places(places: &Places, launch: &LaunchId, exe: &Path, time
         audit_results_path: text(&places.results_file),
         result_path: text(&places.result_file),
         worker_command: vec![
-            exe.to_string_lossy().into_owned(),
+            text(checks.exe),
             "import-results".to_owned(),
             "--dry-run".to_owned(),
+            "--state-dir".to_owned(),
+            text(checks.state_dir),
             text(&places.results_file),
-            text(&places.repo),
+            text(checks.root),
         ],
         timeout_ms,
     }

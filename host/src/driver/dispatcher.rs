@@ -315,6 +315,7 @@ impl<'a> Dispatcher<'a> {
             tasks: ids.clone(),
             lane: LaneId::new(lane),
             reviewer: work.lane.reviewer,
+            model: work.lane.model.clone(),
             attempt,
             holder: self.audit.holder.clone(),
             until_ms: now_ms + self.shared.timeout_ms + LEASE_MARGIN_MS,
@@ -361,6 +362,12 @@ impl<'a> Dispatcher<'a> {
         };
         self.remember_errors(&report);
         self.sources_changed |= !report.changed.is_empty();
+        if let Some(first) = report.copy_changes.first() {
+            let (launch, paths) = (&report.launch, report.copy_changes.len());
+            self.warn(format!(
+                "launch {launch} changed {paths} paths of the copy, {first} for one; they were put right"
+            ));
+        }
         self.held.retain(|(of, _), _| *of != slot);
         let event = settled_event(slot, &report, &ended.tasks);
         let mut commands = self.engine.handle(Event::Settled(event), now_ms)?;

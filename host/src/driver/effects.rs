@@ -1,6 +1,6 @@
 //! Carries out effects: checked against the grants of the component first, and within the launch's paths and time.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,8 @@ use super::requests::with_gateway;
 use super::values::Values;
 use crate::config::Environment;
 use crate::launch::{
-    Cancel, LaunchHome, Places, ProgramSpec, Secrets, Urgency, launch_environment, place_files, resolve_program,
-    run_program,
+    Cancel, LaunchHome, Places, ProgramSpec, Secrets, Urgency, clear_home, launch_environment, place_files,
+    resolve_program, run_program,
 };
 
 /// Time between TERM and KILL, and for draining outputs afterwards.
@@ -114,7 +114,13 @@ impl Stage {
 
     async fn run_with(&mut self, run: RunProgram, secrets: Vec<String>) -> Result<EffectEvent, Failure> {
         let spec = self.program_spec(run, secrets).await?;
-        match run_program(spec, self.cancel.clone()).await {
+        let home = (spec.home == LaunchHome::Launch).then(|| spec.run_dir.clone());
+        let ran = run_program(spec, self.cancel.clone()).await;
+        if let Some(run_dir) = home {
+            // Programs leave caches there, of hundreds of megabytes some of them, and whole conversations.
+            let _ = tokio::task::spawn_blocking(move || clear_home(&run_dir)).await;
+        }
+        match ran {
             Ok(exited) => {
                 self.exit = Some((exited.code, exited.signal));
                 Ok(EffectEvent::Exited(exited))
@@ -138,7 +144,10 @@ impl Stage {
         };
         let values = self.values();
         let env = values.resolve(&run.env, None, &mut secrets).await?;
-        let env: Vec<(String, String)> = env.into_iter().map(|resolved| (resolved.name, resolved.value)).collect();
+        let mut env: Vec<(String, String)> = env.into_iter().map(|resolved| (resolved.name, resolved.value)).collect();
+        if self.places.gateway.is_some() {
+            env.extend(without_proxy(self.environment.all()));
+        }
         let args = run.args.iter().map(|arg| values.text(arg)).collect::<Result<Vec<String>, Failure>>()?;
         place_files(&run.files, &self.places).map_err(|error| Failure::new(error.kind(), error.to_string()))?;
         let env = launch_environment(self.environment.all(), &env, home, &self.places.run_dir, &self.root)
@@ -229,6 +238,14 @@ impl Stage {
             () = self.cancel.reached(Urgency::Soft) => Err(Failure::new("interrupted", "the run was interrupted")),
         }
     }
+}
+
+/// Keeps a program from sending to the user's proxy what is meant for the gateway on this machine.
+fn without_proxy(environment: &BTreeMap<String, String>) -> impl Iterator<Item = (String, String)> {
+    ["NO_PROXY", "no_proxy"].into_iter().map(|name| {
+        let own = environment.get(name).map(|value| format!("{value},")).unwrap_or_default();
+        (name.to_owned(), format!("{own}127.0.0.1,localhost,::1"))
+    })
 }
 
 /// Cuts a text at a character, not inside one.

@@ -1,12 +1,12 @@
 //! One launch from its run directory to its checked answer. It settles nothing; it reports.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assize_core::dispatch::{Price, SlotKey};
+use assize_core::dispatch::SlotKey;
 use assize_core::fact::Observation;
 use assize_core::id::{LaneId, LaunchId, TaskId};
 use assize_core::inventory::{FileRow, Inventory};
@@ -24,15 +24,15 @@ use assize_wire::HttpClient;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::contract::{Contract, places, read_answer, worker_places};
+use super::contract::{Checks, Contract, places, read_answer, worker_places};
 use super::effects::Stage;
-use super::metering::{LaunchMeter, Metered, Traffic};
+use super::metering::{LaunchMeter, Metered, Tally, Traffic};
 use super::readers::Readers;
 use crate::audit::LaunchSources;
 use crate::clock;
 use crate::components::RunLane;
 use crate::config::Environment;
-use crate::launch::{Cancel, Secrets};
+use crate::launch::{Cancel, Secrets, Snapshot};
 
 /// What all launches of a run share.
 pub(super) struct Shared {
@@ -40,8 +40,8 @@ pub(super) struct Shared {
     pub root: PathBuf,
     /// The copy of it that programs work in; the repository itself where there is none.
     pub workplace: PathBuf,
-    /// Files of the repository that are not in the copy, because programs would obey them.
-    pub left_out: BTreeSet<String>,
+    /// The same, to be put right after each program.
+    pub snapshot: Option<Arc<Snapshot>>,
     /// Our own binary.
     pub exe: PathBuf,
     /// Where run directories are made.
@@ -134,6 +134,8 @@ pub(super) struct LaunchReport {
     pub reviewer: Reviewer,
     /// Whether its tasks were handed to a person.
     pub handed_off: bool,
+    /// What its program had changed in the copy of the repository; it was put right.
+    pub copy_changes: Vec<String>,
 }
 
 /// Makes a launch.
@@ -144,37 +146,49 @@ pub(super) async fn launch(shared: Arc<Shared>, order: Order) -> LaunchReport {
     let (mut conclusion, stage) = drive(&order, request, stage).await;
     let wall_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let tally = stage.meter.finish().await;
+    let copy_changes = restore(&shared, &order.lane.lane, stage.exit.is_some()).await;
     let readings = read_limits(&order.lane, &conclusion.evidence, &shared.environment).await;
-    conclusion.usage = price(tally.complete(conclusion.usage.take()), order.lane.lane.spec.price);
+    conclusion.usage = price(tally.complete(conclusion.usage.take()), &order.lane.lane);
     let Stage { seen: kind, exit, handed_off, .. } = stage;
-    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind, exit, handed_off })
+    judge(&shared, order, conclusion, Seen { rows, wall_ms, readings, kind, exit, handed_off, copy_changes })
 }
 
-/// Makes a launch without tasks that only asks something. Gives its conclusion and the requests that passed through our hands.
-pub(super) async fn launch_tiny(shared: &Shared, order: Order, question: &str) -> (Conclusion, u64) {
+/// Puts the copy right after a program has worked in it. Gives what was changed.
+async fn restore(shared: &Shared, lane: &RunLane, started: bool) -> Vec<String> {
+    let Some(copy) = shared.snapshot.clone().filter(|_| lane.snapshot && started) else { return Vec::new() };
+    tokio::task::spawn_blocking(move || copy.restore()).await.unwrap_or_default()
+}
+
+/// Makes a launch without tasks that only asks something. Gives its conclusion and what passed through our hands.
+pub(super) async fn launch_tiny(shared: &Shared, order: Order, question: &str) -> (Conclusion, Tally) {
     let (mut request, mut stage) = prepare(shared, &order, &HashMap::new());
     question.clone_into(&mut request.prompt);
     question.clone_into(&mut stage.prompt);
-    let (conclusion, stage) = drive(&order, request, stage).await;
+    let (mut conclusion, stage) = drive(&order, request, stage).await;
     let tally = stage.meter.finish().await;
-    (conclusion, tally.requests)
+    conclusion.usage = price(tally.complete(conclusion.usage.take()), &order.lane.lane);
+    (conclusion, tally)
 }
 
 /// Completes a usage by what it costs at the lane's price, where nobody has said it.
-fn price(usage: Option<Usage>, price: Option<Price>) -> Option<Usage> {
+fn price(usage: Option<Usage>, lane: &RunLane) -> Option<Usage> {
     let mut usage = usage?;
-    let Some(price) = price else { return Some(usage) };
-    if usage.cost_micro_usd.is_none() {
-        let input = usage.input_tokens.unwrap_or(0).saturating_add(usage.cached_input_tokens.unwrap_or(0));
-        usage.cost_micro_usd = Some(cost_of(price, input, usage.output_tokens.unwrap_or(0)));
+    let Some(price) = lane.spec.price else { return Some(usage) };
+    if usage.cost_micro_usd.is_none() || lane.users_price {
+        let cached_price = lane.cached_price.unwrap_or(price.input_micro_usd_per_million);
+        let parts = [
+            (usage.input_tokens, price.input_micro_usd_per_million),
+            (usage.cached_input_tokens, cached_price),
+            (usage.output_tokens, price.output_micro_usd_per_million),
+        ];
+        let cost = parts.into_iter().map(|(tokens, per_million)| cost_of(tokens.unwrap_or(0), per_million));
+        usage.cost_micro_usd = Some(cost.fold(0, u64::saturating_add));
     }
     Some(usage)
 }
 
-fn cost_of(price: Price, input: u64, output: u64) -> u64 {
-    let of = |tokens: u64, per_million: u64| u128::from(tokens) * u128::from(per_million) / 1_000_000;
-    let sum = of(input, price.input_micro_usd_per_million) + of(output, price.output_micro_usd_per_million);
-    u64::try_from(sum).unwrap_or(u64::MAX)
+fn cost_of(tokens: u64, per_million: u64) -> u64 {
+    u64::try_from(u128::from(tokens) * u128::from(per_million) / 1_000_000).unwrap_or(u64::MAX)
 }
 
 /// What was seen of a launch beside its conclusion.
@@ -185,6 +199,7 @@ struct Seen {
     kind: Option<ReviewerKind>,
     exit: Option<(Option<i32>, Option<i32>)>,
     handed_off: bool,
+    copy_changes: Vec<String>,
 }
 
 /// Result first: the results file, then the conclusion's results, whatever the status was.
@@ -233,6 +248,7 @@ fn judge(shared: &Shared, order: Order, conclusion: Conclusion, seen: Seen) -> L
             model: conclusion.usage.as_ref().and_then(|usage| usage.model.clone()),
         },
         handed_off: seen.handed_off && checked.accepted.is_empty(),
+        copy_changes: seen.copy_changes,
         usage: conclusion.usage,
         checked,
     }
@@ -297,7 +313,8 @@ pub(super) fn rows_of(inventory: &Inventory, tasks: &[Task]) -> HashMap<String, 
 /// the copy in which its program works.
 pub(super) fn file_contents(shared: &Shared, lane: &RunLane, tasks: &[Task]) -> Option<BTreeMap<String, String>> {
     let rows = rows_of(&shared.inventory, tasks);
-    let wanted = |path: &str| lane.contents_in_prompt || (lane.snapshot && shared.left_out.contains(path));
+    let is_left_out = |path: &str| shared.snapshot.as_ref().is_some_and(|copy| copy.left_out.contains(path));
+    let wanted = |path: &str| lane.contents_in_prompt || (lane.snapshot && is_left_out(path));
     let texts: BTreeMap<String, String> = rows
         .values()
         .filter(|row| wanted(&row.path))
@@ -318,7 +335,8 @@ fn prepare(shared: &Shared, order: &Order, rows: &HashMap<String, FileRow>) -> (
     let now_ms = clock::now_ms();
     let until_deadline = shared.deadline_ms.map_or(u64::MAX, |at| at.saturating_sub(now_ms).max(1));
     let timeout_ms = shared.timeout_ms.min(until_deadline);
-    let worker = worker_places(&places, &order.launch, &shared.exe, timeout_ms);
+    let checks = Checks { exe: &shared.exe, root: &shared.root, state_dir: shared.state_dir.path() };
+    let worker = worker_places(&places, &order.launch, &checks, timeout_ms);
     let state = shared.state_dir.clone();
     let contract = Contract::new(state, order.launch.clone(), &places, &worker, &tasks, &read_paths, &prompt);
     let request = LaunchRequest {

@@ -39,6 +39,8 @@ pub(super) struct Tally {
     pub cached: u64,
     /// Model that answered last.
     pub model: Option<String>,
+    /// Status of the first request that the service refused.
+    pub refused: Option<u16>,
 }
 
 impl Tally {
@@ -225,6 +227,7 @@ impl Drop for Waiting<'_> {
 fn count(tally: &mut Tally, seen: &RequestSeen) -> (u64, u64) {
     // A request that was refused costs a request and no tokens.
     let refused = seen.status.is_none_or(|status| status >= 400);
+    tally.refused = tally.refused.or(seen.status.filter(|status| *status >= 400));
     let (input, output) = match &seen.usage {
         Some(counted) => (counted.input, counted.output),
         None if refused => (0, 0),

@@ -1,6 +1,5 @@
 //! One tiny launch of a lane, to see whether it answers at all.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -77,7 +76,7 @@ pub async fn ping_lane(settings: &Settings, lane: &RunLane) -> Result<Option<Pon
         root: settings.root.clone(),
         // Nothing is to be read, so that there is nothing in the place where the program works.
         workplace: scratch.path().join("empty"),
-        left_out: BTreeSet::new(),
+        snapshot: None,
         exe: own_binary()?,
         state_dir: StateDir::make(&scratch.path().join("state"))?,
         http: http_client(settings, std::slice::from_ref(lane))?,
@@ -133,22 +132,41 @@ pub(super) async fn ping(shared: &Arc<Shared>, lane: &RunLane, cancel: Cancel) -
         cancel,
     };
     let began = Instant::now();
-    let (conclusion, requests) = launch_tiny(shared, order, QUESTION).await;
+    let (conclusion, tally) = launch_tiny(shared, order, QUESTION).await;
     answering.abort();
     // Nothing of it is evidence of an audit.
     let _ = std::fs::remove_dir_all(&run_dir);
     let answer = conclusion.results.as_deref().map(str::trim).unwrap_or_default();
     // A provider that insists on results may call an answer without any none; it has answered all the same.
     let outcome = if answer.is_empty() { conclusion.outcome } else { Outcome::Completed };
+    let (outcome, message) = match (outcome, tally.refused.and_then(outcome_of)) {
+        // A program that tries again is refused by us; what the service said first is the reason.
+        (Outcome::RateLimited, Some(first)) => {
+            (first, format!("the service refused the request with status {}", tally.refused.unwrap_or_default()))
+        }
+        (outcome, _) => (outcome, conclusion.message),
+    };
     let version = conclusion.extra.iter().find(|(key, _)| key == "program-version").map(|(_, version)| version.clone());
     Ok(Pong {
         outcome,
-        message: conclusion.message,
+        message,
         version,
         usage: conclusion.usage,
-        requests,
+        requests: tally.requests,
         wall_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// What a status means, where it is not about limits.
+fn outcome_of(status: u16) -> Option<Outcome> {
+    match status {
+        401 | 403 => Some(Outcome::Unauthenticated),
+        402 => Some(Outcome::QuotaExhausted),
+        404 => Some(Outcome::Misconfigured),
+        413 => Some(Outcome::ContextExceeded),
+        500..=599 => Some(Outcome::Overloaded),
+        _ => None,
+    }
 }
 
 fn run_dir(state: &StateDir, launch: &LaunchId) -> Result<std::path::PathBuf, AuditError> {

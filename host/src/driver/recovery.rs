@@ -59,8 +59,9 @@ fn sweep(audit: &mut Audit, inventory: &Inventory, lease: &Lease) -> Result<usiz
         raw: String::new(),
         changed: Vec::new(),
         readings: Vec::new(),
-        reviewer: Reviewer { kind, lane: lease.lane.clone(), model: None },
+        reviewer: Reviewer { kind, lane: lease.lane.clone(), model: lease.model.clone() },
         handed_off: false,
+        copy_changes: Vec::new(),
         checked,
     };
     let by_id: HashMap<TaskId, Task> = tasks.into_iter().map(|task| (task.id.clone(), task)).collect();

@@ -66,8 +66,10 @@ impl Stage {
             url: wish.url.clone(),
             headers: headers.collect(),
             body: wish.body.clone(),
-            timeout: left.min(Duration::from_millis(wish.timeout_ms)),
+            // What a plugin limits of a stream is its silence; the launch's deadline limits the whole.
+            timeout: if wish.event_stream { left } else { left.min(Duration::from_millis(wish.timeout_ms)) },
             event_stream: wish.event_stream,
+            pause: wish.event_stream.then(|| left.min(Duration::from_millis(wish.timeout_ms))),
             response_cap: RESPONSE_CAP,
             sign: signature(&values, wish, host, secrets).await?,
         })
@@ -102,8 +104,11 @@ impl Stage {
             idle_timeout: GATEWAY_IDLE,
         };
         let gateway = Gateway::open(options).await.map_err(|error| failure(&error))?;
-        self.places.gateway =
-            Some(GatewayPlace { address: gateway.address().to_owned(), token: gateway.token().to_owned() });
+        let (address, token) = (gateway.address().to_owned(), gateway.token().to_owned());
+        // Programs print their address in errors; what makes it this launch's alone has no place in messages and logs.
+        secrets.extend(address.rsplit('/').next().map(str::to_owned));
+        secrets.push(token.clone());
+        self.places.gateway = Some(GatewayPlace { address, token });
         Ok(gateway)
     }
 

@@ -1,6 +1,6 @@
 //! A whole run: obligations in order until nothing is left, or nothing can go on.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -284,11 +284,11 @@ fn share(
 ) -> Result<Arc<Shared>, AuditError> {
     let settings = &audit.settings;
     let environment = Arc::new(settings.environment.clone());
-    let (workplace, left_out) = workplace(audit, reporter, &inventory, run)?;
+    let snapshot = copy_repository(audit, reporter, &inventory, run)?;
     Ok(Arc::new(Shared {
         root: settings.root.clone(),
-        workplace,
-        left_out,
+        workplace: snapshot.as_ref().map_or_else(|| settings.root.clone(), |copy| copy.root.clone()),
+        snapshot,
         exe: own_binary()?,
         state_dir: StateDir::existing(&settings.state_dir)?,
         http: http_client(settings, &run.lanes)?,
@@ -305,16 +305,16 @@ fn share(
     }))
 }
 
-/// The copy in which programs work, and what is not in it; the repository itself where no lane wants one.
-fn workplace(
+/// The copy in which programs work; none where no lane wants one.
+fn copy_repository(
     audit: &Audit,
     reporter: &mut dyn Reporter,
     inventory: &Inventory,
     run: &Run,
-) -> Result<(PathBuf, BTreeSet<String>), AuditError> {
+) -> Result<Option<Arc<Snapshot>>, AuditError> {
     let settings = &audit.settings;
     if !run.lanes.iter().any(|lane| lane.snapshot) {
-        return Ok((settings.root.clone(), BTreeSet::new()));
+        return Ok(None);
     }
     let parent = settings.environment.cache_dir().unwrap_or_else(|| settings.state_dir.clone()).join("snapshots");
     let snapshot = Snapshot::refresh(&settings.root, &parent, inventory.auditable())
@@ -322,7 +322,7 @@ fn workplace(
     for problem in &snapshot.problems {
         reporter.report(&RunEvent::Warning(format!("not in the copy that programs work in: {problem}")));
     }
-    Ok((snapshot.root, snapshot.left_out))
+    Ok(Some(Arc::new(snapshot)))
 }
 
 /// Whether the plan is what would be made now and every task of it is done, so that nothing has to be loaded. Not said

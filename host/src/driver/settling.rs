@@ -31,8 +31,7 @@ pub(super) fn settled_event(slot: SlotKey, report: &LaunchReport, tasks: &[TaskI
 
 /// Rules and people draw on no limit, so that nothing is guessed for them.
 fn costs_nothing(reviewer: ReviewerKind) -> Option<SlotUsage> {
-    let nothing =
-        SlotUsage { requests: Some(0), input_tokens: Some(0), output_tokens: Some(0), micro_usd: Some(0) };
+    let nothing = SlotUsage { requests: Some(0), input_tokens: Some(0), output_tokens: Some(0), micro_usd: Some(0) };
     matches!(reviewer, ReviewerKind::Rules | ReviewerKind::Person).then_some(nothing)
 }
 

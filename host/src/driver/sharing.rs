@@ -41,7 +41,7 @@ impl Engine {
     ) -> Result<(Self, Option<String>), StoreError> {
         let specs: Vec<LaneSpec> = lanes.iter().map(|lane| lane.spec.clone()).collect();
         let known_as = specs.iter().map(|spec| (spec.name.clone(), known_as(spec))).collect();
-        let engine = Dispatch::new(specs, limits);
+        let engine = Dispatch::new(specs, limits).staggered(super::jitter(&format!("{}", std::process::id())));
         if lanes.iter().all(|lane| lane.spec.account.is_empty()) {
             return Ok((Self { engine, quota: None, known_as }, None));
         }
@@ -68,7 +68,8 @@ impl Engine {
         let Self { engine, quota, known_as } = self;
         let Some(quota) = quota else { return Ok(engine.handle(event, now_ms)) };
         quota.transact(|shared| {
-            let own = known_as.iter().filter_map(|(lane, known)| Some((lane.clone(), shared.lanes.get(known)?.clone())));
+            let own =
+                known_as.iter().filter_map(|(lane, known)| Some((lane.clone(), shared.lanes.get(known)?.clone())));
             engine.absorb(&SharedState { windows: shared.windows.clone(), lanes: own.collect() }, now_ms);
             let commands = engine.handle(event, now_ms);
             let mut after = engine.share();

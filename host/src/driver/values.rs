@@ -54,6 +54,8 @@ impl Values<'_> {
                 Value::PrefixedSecret(prefix, secret) => {
                     (format!("{prefix}{}", self.secret(secret, host, seen).await?), true)
                 }
+                // A secret that the user has a source for is taken from there, and may be bound to hosts.
+                Value::Inherit if self.secrets.is_configured(name) => (self.secret(name, host, seen).await?, true),
                 Value::Inherit => match self.environment.get(name) {
                     Some(text) => {
                         seen.push(text.to_owned());
@@ -69,11 +71,14 @@ impl Values<'_> {
 }
 
 fn failure(error: &SecretError) -> Failure {
-    let kind = match error {
-        SecretError::Elsewhere { .. } => "denied",
-        _ => "not-found",
-    };
-    let mut failure = Failure::new(kind, error.to_string());
-    failure.extra.push(("missing".to_owned(), "secret".to_owned()));
-    failure
+    match error {
+        SecretError::Unset { .. } => {
+            let mut failure = Failure::new("not-found", error.to_string());
+            failure.extra.push(("missing".to_owned(), "secret".to_owned()));
+            failure
+        }
+        SecretError::Elsewhere { .. } => Failure::new("denied", error.to_string()),
+        // A source that the user has configured and that gives nothing is for him to mend; there is no way around it.
+        _ => Failure::new("invalid", error.to_string()),
+    }
 }

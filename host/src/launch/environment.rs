@@ -82,6 +82,13 @@ pub(super) fn temporary_dir(run_dir: &Path) -> PathBuf {
     run_dir.join("tmp")
 }
 
+/// Removes home and temporary directory of a launch whose program has ended. What cannot be removed costs its room only.
+pub fn clear_home(run_dir: &Path) {
+    for path in [home_dir(run_dir), temporary_dir(run_dir)] {
+        let _ = std::fs::remove_dir_all(path);
+    }
+}
+
 /// The whole environment of a program, sorted: the allow-list's part of `inherited`, without entries of `PATH` that are
 /// relative or inside the audited repository; `TERM=dumb`; home and temporary directory; and over it `extra`, what the
 /// plugin asked for. Everything else, such as the marks that agents leave for those they start, is left out.

@@ -26,7 +26,7 @@ pub mod workplace;
 pub use ask::{AskError, ask_program};
 pub use cancel::{Cancel, CancelSource, Urgency, cancellation};
 pub use contain::{CONTAIN_SUBCOMMAND, contain_main};
-pub use environment::{EnvironmentError, LaunchHome, launch_environment};
+pub use environment::{EnvironmentError, LaunchHome, clear_home, launch_environment};
 pub use place::{GatewayPlace, PlaceError, Places, place_files, resolve_pieces};
 pub use program::{ProgramSpec, SpawnError, run_program};
 pub use redact::Redactor;

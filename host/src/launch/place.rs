@@ -306,9 +306,25 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let places = places(dir.path());
         let long = "x".repeat(NAME_CAP + 1);
-        for name in
-            ["", ".", "..", "../x", "/etc/x", "a/b", "a\\b", "a\nb", "Results.JSON", "stdout.log", "home", "home/", "home/../x", "home//x", "Home/x", "home/a/b/c/d/e/f/g", &long]
-        {
+        for name in [
+            "",
+            ".",
+            "..",
+            "../x",
+            "/etc/x",
+            "a/b",
+            "a\\b",
+            "a\nb",
+            "Results.JSON",
+            "stdout.log",
+            "home",
+            "home/",
+            "home/../x",
+            "home//x",
+            "Home/x",
+            "home/a/b/c/d/e/f/g",
+            &long,
+        ] {
             // The good name beside it must not be written either.
             let refused = place_files(&[file("good"), file(name)], &places);
             assert!(matches!(refused, Err(PlaceError::FileName { .. })), "{name:?}");

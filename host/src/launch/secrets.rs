@@ -101,6 +101,11 @@ impl Secrets {
         Ok(text.to_owned())
     }
 
+    /// Whether the user's configuration says where this secret comes from.
+    pub fn is_configured(&self, name: &str) -> bool {
+        self.tables.contains_key(name)
+    }
+
     /// Refuses to send a secret to a host that its table does not name, where it names some.
     pub fn check_host(&self, name: &str, host: &str) -> Result<(), SecretError> {
         let hosts = self.tables.get(name).map(|table| &table.hosts[..]).unwrap_or_default();

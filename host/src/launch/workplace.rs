@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use assize_core::inventory::FileRow;
@@ -60,6 +61,15 @@ pub struct Snapshot {
     pub left_out: BTreeSet<String>,
     /// What could not be copied, one line each.
     pub problems: Vec<String>,
+    repo: PathBuf,
+    files: Mutex<BTreeMap<String, Kept>>,
+}
+
+/// One file of the copy.
+#[derive(Debug)]
+struct Kept {
+    original: PathBuf,
+    copied: Copied,
 }
 
 /// What a copied file looked like afterwards. One that looks different now was written to and is copied again.
@@ -90,8 +100,15 @@ impl Snapshot {
         let manifest = home.join("manifest.json");
         let before: BTreeMap<String, Copied> =
             fs::read(&manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let mut snapshot = Self { root, left_out: BTreeSet::new(), problems: Vec::new() };
+        let mut snapshot = Self {
+            root,
+            left_out: BTreeSet::new(),
+            problems: Vec::new(),
+            repo: repo.to_owned(),
+            files: Mutex::default(),
+        };
         let mut after = BTreeMap::new();
+        let mut files = BTreeMap::new();
         let mut made = BTreeSet::new();
         for row in rows {
             if is_obeyed(&row.path) {
@@ -99,18 +116,44 @@ impl Snapshot {
                 continue;
             }
             match snapshot.bring(repo, row, before.get(&row.path), &mut made) {
-                Ok(copied) => drop(after.insert(row.path.clone(), copied)),
+                Ok(copied) => {
+                    let kept = Kept { original: original_name(row), copied: copied.clone() };
+                    files.insert(row.path.clone(), kept);
+                    after.insert(row.path.clone(), copied);
+                }
                 Err(error) => snapshot.problems.push(format!("{}: {error}", row.path)),
             }
         }
-        remove_strangers(&snapshot.root, &snapshot.root, &after).map_err(|source| SnapshotError {
-            operation: "clear",
-            path: snapshot.root.clone(),
-            source,
-        })?;
+        remove_strangers(&snapshot.root, &snapshot.root, &|path| has(&files, path), &mut Vec::new())
+            .map_err(|source| SnapshotError { operation: "clear", path: snapshot.root.clone(), source })?;
         let text = serde_json::to_vec(&after).unwrap_or_default();
         fs::write(&manifest, text).map_err(|source| SnapshotError { operation: "write", path: manifest, source })?;
+        snapshot.files = Mutex::new(files);
         Ok(snapshot)
+    }
+
+    /// Undoes what a program did to the copy, so that the next one does not find it. Gives what that was, one path each.
+    pub fn restore(&self) -> Vec<String> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Vec::new();
+        // That something cannot be removed shows in the next look, and costs this launch nothing.
+        let _ = remove_strangers(&self.root, &self.root, &|path| has(&files, path), &mut changed);
+        for (path, kept) in files.iter_mut() {
+            let to = self.root.join(path);
+            if look(&to, kept.copied.digest.clone()).is_ok_and(|now| now == kept.copied) {
+                continue;
+            }
+            changed.push(path.clone());
+            let again = to
+                .parent()
+                .map_or(Ok(()), |folder| make_folder(&self.root, folder))
+                .and_then(|()| copy(&self.repo.join(&kept.original), &to))
+                .and_then(|()| look(&to, kept.copied.digest.clone()));
+            if let Ok(copied) = again {
+                kept.copied = copied;
+            }
+        }
+        changed
     }
 
     /// Makes sure that one file is there as it is in the repository.
@@ -210,20 +253,34 @@ fn make_folder(root: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether a path is a file of the copy, or, with a slash at its end, a folder that holds one.
+fn has(files: &BTreeMap<String, Kept>, path: &str) -> bool {
+    match path.ends_with('/') {
+        true => files.range(path.to_owned()..).next().is_some_and(|(file, _)| file.starts_with(path)),
+        false => files.contains_key(path),
+    }
+}
+
 /// Removes what is not of the copy: files that are gone from the repository, and whatever a program left.
-fn remove_strangers(root: &Path, folder: &Path, known: &BTreeMap<String, Copied>) -> io::Result<()> {
+fn remove_strangers(
+    root: &Path,
+    folder: &Path,
+    known: &dyn Fn(&str) -> bool,
+    removed: &mut Vec<String>,
+) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let path = entry.path();
         let relative = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         if entry.file_type()?.is_dir() {
-            let inside = format!("{relative}/");
-            if known.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside)) {
-                remove_strangers(root, &path, known)?;
+            if known(&format!("{relative}/")) {
+                remove_strangers(root, &path, known, removed)?;
             } else {
+                removed.push(relative);
                 fs::remove_dir_all(&path)?;
             }
-        } else if !known.contains_key(&relative) {
+        } else if !known(&relative) {
+            removed.push(relative);
             fs::remove_file(&path)?;
         }
     }
@@ -337,6 +394,19 @@ mod tests {
         assert!(!root.join("AGENTS.md").exists() && !root.join("new").exists());
         assert!(fs::symlink_metadata(root.join("src/deep")).unwrap().is_dir());
         assert_eq!(fs::read_to_string(trial.repo().join("src/deep/b.rs")).unwrap(), "two", "the original is untouched");
+    }
+
+    #[test]
+    fn the_next_program_does_not_find_what_the_last_one_left() {
+        let trial = Trial::new();
+        let snapshot = trial.refresh();
+        assert_eq!(snapshot.restore(), [""; 0]);
+        fs::write(snapshot.root.join("src/CLAUDE.md"), "obey").unwrap();
+        fs::remove_file(snapshot.root.join("src/a.rs")).unwrap();
+        fs::write(snapshot.root.join("src/a.rs"), "evil").unwrap();
+        assert_eq!(snapshot.restore(), ["src/CLAUDE.md", "src/a.rs"]);
+        assert_eq!(fs::read_to_string(snapshot.root.join("src/a.rs")).unwrap(), "one");
+        assert_eq!(snapshot.restore(), [""; 0]);
     }
 
     #[test]

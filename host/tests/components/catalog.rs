@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use assize::components::Catalog;
+use assize::components::{Catalog, Wanted};
 use assize::config::{Environment, PlaceFlags, Settings};
 use assize_core::grant::{Grant, GrantKind};
 use assize_core::plugin::{Description, PluginKind};
@@ -13,7 +13,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
     let repository = tempfile::tempdir().unwrap();
     let place = PlaceFlags { root: repository.path().to_owned(), ..PlaceFlags::default() };
     let settings = Settings::gather(&place.alone(), Environment::default()).unwrap();
-    Catalog::load(&settings).unwrap()
+    Catalog::load(&settings, Wanted::All).unwrap()
 });
 
 /// The built-in components.
@@ -52,13 +52,44 @@ fn every_component_is_there_with_its_kind_and_what_it_serves() {
         seen,
         [
             ("analyzer-patterns", PluginKind::Analyzer, vec!["*"]),
+            ("anthropic", PluginKind::Provider, vec!["anthropic"]),
             ("anthropic", PluginKind::RateLimit, vec!["claude-code", "anthropic"]),
+            ("bedrock", PluginKind::Provider, vec!["bedrock"]),
             ("claude-code", PluginKind::Provider, vec!["claude-code"]),
+            ("cli", PluginKind::RateLimit, vec!["*"]),
+            ("codex", PluginKind::Provider, vec!["codex"]),
             ("command", PluginKind::Provider, vec!["command"]),
+            ("copilot", PluginKind::Provider, vec!["copilot"]),
+            ("gemini", PluginKind::Provider, vec!["gemini", "qwen"]),
+            ("generic", PluginKind::RateLimit, vec!["*"]),
+            ("google", PluginKind::Provider, vec!["google"]),
+            ("google", PluginKind::RateLimit, vec!["google", "gemini", "vertex"]),
+            ("hand-off", PluginKind::Provider, vec!["hand-off"]),
+            ("openai", PluginKind::Provider, vec!["openai"]),
+            (
+                "openai",
+                PluginKind::RateLimit,
+                vec![
+                    "openai",
+                    "codex",
+                    "azure",
+                    "azure-openai",
+                    "groq",
+                    "mistral",
+                    "xai",
+                    "openrouter",
+                    "github-models",
+                    "cerebras",
+                    "fireworks",
+                ],
+            ),
+            ("opencode", PluginKind::Provider, vec!["opencode"]),
             ("rules", PluginKind::Provider, vec!["rules"]),
+            ("vscode-task", PluginKind::Provider, vec!["vscode-task"]),
         ]
     );
-    assert_eq!(catalog().rate_limits("claude-code").unwrap().name(), "anthropic");
+    let readers: Vec<&str> = catalog().rate_limits("claude-code").iter().map(|reader| reader.name()).collect();
+    assert_eq!(readers, ["anthropic", "cli", "generic"], "by name first, then those of everybody");
 }
 
 #[test]

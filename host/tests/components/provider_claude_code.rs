@@ -121,7 +121,7 @@ async fn a_429_is_a_rate_limit_and_the_reader_finds_the_wait_that_claude_named()
     let end = ends("claude-code", "{}", exited(1, &said)).await;
     assert_eq!((end.outcome, end.results), (Outcome::RateLimited, None));
     assert!(end.message.contains("429"), "{}", end.message);
-    let reader = &catalog().rate_limits("claude-code").unwrap().plugin;
+    let reader = &catalog().rate_limits("claude-code")[0].plugin;
     let mut waits = Vec::new();
     for evidence in &end.evidence {
         assert_eq!(evidence.received_at_ms, call().now_ms + 400);
@@ -141,7 +141,7 @@ async fn a_401_is_a_missing_login_and_no_limit() {
     let end = ends("claude-code", "{}", exited(1, &said)).await;
     assert_eq!((end.outcome, end.results), (Outcome::Unauthenticated, None));
     assert!(end.message.contains("ANTHROPIC_API_KEY"), "{}", end.message);
-    let reader = &catalog().rate_limits("claude-code").unwrap().plugin;
+    let reader = &catalog().rate_limits("claude-code")[0].plugin;
     for evidence in &end.evidence {
         assert_eq!(reader.read_limits(evidence, &call()).await.unwrap(), None, "{evidence:?}");
     }

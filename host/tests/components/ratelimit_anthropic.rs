@@ -5,7 +5,7 @@ use assize_core::plugin::{Evidence, Limit, Reading};
 use crate::catalog::{call, catalog};
 
 async fn read(evidence: Evidence) -> Option<Reading> {
-    let reader = &catalog().rate_limits(&evidence.provider).unwrap().plugin;
+    let reader = &catalog().rate_limits(&evidence.provider)[0].plugin;
     reader.read_limits(&evidence, &call()).await.unwrap()
 }
 

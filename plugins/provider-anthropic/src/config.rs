@@ -9,10 +9,10 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "base_url": {"type": "string", "minLength": 1, "description": "Address before /v1/messages; https://api.anthropic.com unless said. Another host needs its own grant."},
+    "base_url": {"type": "string", "minLength": 1, "description": "Address before /v1/messages; https://api.anthropic.com unless said. Another host is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none."},
     "max_output_tokens": {"type": "integer", "minimum": 1, "description": "Tokens of one answer; what the model gives unless said."},
-    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret that is the key; ANTHROPIC_API_KEY unless said. Another name needs its own grant."},
+    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret that is the key; ANTHROPIC_API_KEY unless said. Another name is granted by being named in your own configuration."},
     "read_files": {"type": "boolean", "description": "Whether the model may ask for further lines of the files under review; true unless said."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "Milliseconds of one launch; never past the launch's own."}
   }

@@ -11,7 +11,7 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "required": ["region"],
   "properties": {
     "region": {"type": "string", "pattern": "^[a-z0-9-]+$", "description": "Region that is asked, such as us-east-1. Its host needs its own grant."},
-    "base_url": {"type": "string", "minLength": 1, "description": "Address before /model; the region's own unless said. Another host needs its own grant."},
+    "base_url": {"type": "string", "minLength": 1, "description": "Address before /model; the region's own unless said. Another host is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model or inference profile, by id or ARN, when the lane names none."},
     "max_output_tokens": {"type": "integer", "minimum": 1, "description": "Tokens of one answer; what the model gives unless said."},
     "read_files": {"type": "boolean", "description": "Whether the model may ask for further lines of the files under review; true unless said."},

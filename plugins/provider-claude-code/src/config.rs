@@ -8,7 +8,7 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "program": {"type": "string", "minLength": 1, "description": "Name of the program; claude unless said. Another name needs its own grant."},
+    "program": {"type": "string", "minLength": 1, "description": "Name of the program; claude unless said. Another name is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none."},
     "max_turns": {"type": "integer", "minimum": 1, "description": "Turns of one launch."},
     "max_budget_usd": {"type": "number", "exclusiveMinimum": 0, "description": "Spend of one launch in US dollars."},

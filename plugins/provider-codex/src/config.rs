@@ -8,7 +8,7 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "program": {"type": "string", "minLength": 1, "description": "Name of the program; codex unless said. Another name needs its own grant."},
+    "program": {"type": "string", "minLength": 1, "description": "Name of the program; codex unless said. Another name is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none; without both the program chooses."},
     "login": {"enum": ["key", "user"], "description": "key: an API key and a home of its own; user: the user's own login, without a gateway."},
     "base_url": {"type": "string", "pattern": "^https?://[^\\s\"'\\\\]+$", "description": "Service that speaks the Responses API; OpenAI's unless said. A version at the end, such as /v1, may stand or not."},

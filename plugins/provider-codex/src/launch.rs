@@ -2,7 +2,7 @@
 
 use assize_plugin_sdk::{
     Conclusion, Description, Effect, Event, Evidence, Exited, Failure, Launch, LaunchRequest, Outcome, PluginError,
-    Request, Service, Step, Usage, conclude_failure, extra_value, unexpected_event,
+    Request, Service, Step, Usage, conclude_failure, conclude_missing_secret, extra_value, unexpected_event,
 };
 
 use crate::access::Access;
@@ -92,7 +92,7 @@ impl CodexLaunch {
 
     fn conclude_failure(&self, failure: &Failure) -> Conclusion {
         if failure.kind == "not-found" && extra_value(&failure.extra, "missing") == Some("secret") {
-            return Conclusion::new(Outcome::Unauthenticated, mend_login(&self.config));
+            return conclude_missing_secret(failure, &mend_login(&self.config));
         }
         conclude_failure(failure)
     }

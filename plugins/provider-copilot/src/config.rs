@@ -8,14 +8,14 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "program": {"type": "string", "minLength": 1, "description": "Name of the program; copilot unless said. Another name needs its own grant."},
+    "program": {"type": "string", "minLength": 1, "description": "Name of the program; copilot unless said. Another name is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none."},
     "login": {"enum": ["key", "user"], "description": "key: a key for a service of your own and a home of its own; user: the user's GitHub login, without a gateway."},
     "protocol": {"enum": ["openai", "anthropic", "azure"], "description": "What the service of login = key speaks; openai unless said."},
     "wire_api": {"enum": ["completions", "responses"], "description": "Which API of OpenAI's the service has; completions unless said."},
     "base_url": {"type": "string", "pattern": "^https?://", "description": "Address of the service. For openai mostly with /v1 at its end; azure needs it."},
     "gateway": {"type": "boolean", "description": "Whether requests go through the gateway, which reads limits and holds the key; true unless said."},
-    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret with the key: OPENAI_API_KEY, ANTHROPIC_API_KEY or AZURE_OPENAI_API_KEY unless said. Another name needs its own grant."},
+    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret with the key: OPENAI_API_KEY, ANTHROPIC_API_KEY or AZURE_OPENAI_API_KEY unless said. Another name is granted by being named in your own configuration."},
     "extra_args": {"type": "array", "items": {"type": "string"}, "description": "More arguments; none may give it rights or change its output."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "Milliseconds of one launch; never past the launch's own."}
   }

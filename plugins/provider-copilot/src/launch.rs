@@ -2,7 +2,7 @@
 
 use assize_plugin_sdk::{
     Conclusion, Description, Effect, Event, Evidence, Exited, Failure, Launch, LaunchRequest, Outcome, PluginError,
-    Request, Service, Step, conclude_failure, extra_value, unexpected_event,
+    Request, Service, Step, conclude_failure, conclude_missing_secret, extra_value, unexpected_event,
 };
 
 use crate::config::{CONFIG_SCHEMA, Config, Login};
@@ -110,7 +110,7 @@ impl CopilotLaunch {
             Key::Secret if missing => {
                 let message =
                     format!("copilot has no key; set {}, or log in and use login = \"user\"", self.config.secret());
-                Step::Done(Conclusion::new(Outcome::Unauthenticated, message))
+                Step::Done(conclude_missing_secret(failure, &message))
             }
             _ => Step::Done(conclude_failure(failure)),
         }

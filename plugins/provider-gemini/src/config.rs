@@ -10,12 +10,12 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "program": {"type": "string", "minLength": 1, "description": "Name of the program; gemini or qwen unless said. Another name needs its own grant."},
+    "program": {"type": "string", "minLength": 1, "description": "Name of the program; gemini or qwen unless said. Another name is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none."},
     "login": {"enum": ["key", "user"], "description": "key: a key from the environment and a home of its own; user: the user's own login, without a gateway; not for qwen."},
     "base_url": {"type": "string", "pattern": "^https?://", "description": "Address of the service. For qwen as OPENAI_BASE_URL has it, mostly with /v1 at its end."},
     "gateway": {"type": "boolean", "description": "Whether requests go through the gateway, which reads limits and holds the key; true unless said."},
-    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret with the key. gemini: GEMINI_API_KEY, then GOOGLE_API_KEY; qwen: DASHSCOPE_API_KEY, or OPENAI_API_KEY beside a base_url. Another name needs its own grant."},
+    "secret": {"type": "string", "minLength": 1, "description": "Name of the secret with the key. gemini: GEMINI_API_KEY, then GOOGLE_API_KEY; qwen: DASHSCOPE_API_KEY, or OPENAI_API_KEY beside a base_url. Another name is granted by being named in your own configuration."},
     "max_turns": {"type": "integer", "minimum": 1, "description": "Turns of one launch; for gemini only with login = key."},
     "extra_args": {"type": "array", "items": {"type": "string"}, "description": "More arguments; none may give it rights or change its output."},
     "timeout_ms": {"type": "integer", "minimum": 1, "description": "Milliseconds of one launch; never past the launch's own."}

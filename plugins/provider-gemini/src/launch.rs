@@ -2,7 +2,7 @@
 
 use assize_plugin_sdk::{
     Conclusion, Description, Effect, Event, Evidence, Exited, Failure, Launch, LaunchRequest, Outcome, PluginError,
-    Request, Service, Step, conclude_failure, extra_value, unexpected_event,
+    Request, Service, Step, conclude_failure, conclude_missing_secret, extra_value, unexpected_event,
 };
 
 use crate::cli::Cli;
@@ -131,7 +131,7 @@ impl GeminiLaunch {
             None => {
                 let (name, other) = (self.cli.name(), self.cli.other_login());
                 let message = format!("{name} has no key; set {}{other}", secrets.join(" or "));
-                Step::Done(Conclusion::new(Outcome::Unauthenticated, message))
+                Step::Done(conclude_missing_secret(failure, &message))
             }
         }
     }

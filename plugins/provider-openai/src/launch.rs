@@ -2,8 +2,8 @@
 
 use assize_plugin_sdk::{
     Conclusion, Description, Effect, Event, Failure, Launch, LaunchRequest, ModelFacts, Outcome, PluginError, Request,
-    Responded, Service, Source, Step, conclude_failure, derive_one_line, extra_value, find_model_facts,
-    unexpected_event,
+    Responded, Service, Source, Step, conclude_failure, conclude_missing_secret, derive_one_line, extra_value,
+    find_model_facts, unexpected_event,
 };
 use serde_json::Value;
 
@@ -266,9 +266,9 @@ impl OpenAiLaunch {
 fn judge_failure(failure: &Failure, config: &Config) -> Conclusion {
     let missing = extra_value(&failure.extra, "missing");
     match (failure.kind.as_str(), missing, config.secret()) {
-        ("not-found", Some("secret"), Some(secret)) => Conclusion::new(
-            Outcome::Unauthenticated,
-            format!("there is no key: set {secret}, or write `secret = false` for a server without keys"),
+        ("not-found", Some("secret"), Some(secret)) => conclude_missing_secret(
+            failure,
+            &format!("there is no key: set {secret}, or write `secret = false` for a server without keys"),
         ),
         // Whoever cannot be reached now is asked again later; that costs the tasks no attempt.
         ("unreachable", ..) => Conclusion { outcome: Outcome::Overloaded, ..conclude_failure(failure) },

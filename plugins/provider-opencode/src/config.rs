@@ -8,7 +8,7 @@ pub const CONFIG_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
   "properties": {
-    "program": {"type": "string", "minLength": 1, "description": "Name of the program; opencode unless said. Another name needs its own grant."},
+    "program": {"type": "string", "minLength": 1, "description": "Name of the program; opencode unless said. Another name is granted by being named in your own configuration."},
     "model": {"type": "string", "minLength": 1, "description": "Model when the lane names none; with login = user it is written provider/model."},
     "protocol": {"enum": ["openai", "anthropic"], "description": "What the service speaks: openai (Chat Completions, also of compatible services) or anthropic (Messages); openai unless said."},
     "login": {"enum": ["key", "user"], "description": "key: a key and a home of its own; user: the user's own providers and logins, without a gateway."},

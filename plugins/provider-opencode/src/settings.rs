@@ -37,6 +37,8 @@ pub fn plan_settings(config: &Config, request: &LaunchRequest, access: Access, m
 /// counts, so the one for everything stands first.
 fn base_settings() -> Map<String, Value> {
     let settings = json!({
+        // What does not fit is told by the service; the program would shorten it by itself and lose the tasks.
+        "compaction": {"auto": false, "prune": false},
         "permission": {
             "*": "deny",
             "read": "allow",

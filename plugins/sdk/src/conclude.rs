@@ -24,6 +24,13 @@ pub fn conclude_failure(failure: &Failure) -> Conclusion {
     Conclusion::new(outcome, message)
 }
 
+/// The conclusion of a launch whose secret is not set: the plugin's mend, and behind it where the host looked.
+pub fn conclude_missing_secret(failure: &Failure, mend: &str) -> Conclusion {
+    let said = derive_one_line(&failure.message, MESSAGE_CHARS);
+    let message = if said.is_empty() { mend.to_owned() } else { format!("{mend} ({said})") };
+    Conclusion::new(Outcome::Unauthenticated, message)
+}
+
 /// The error for an event that does not answer the effect before.
 pub fn unexpected_event(event: Option<&Event>, expected: &str) -> PluginError {
     let came = event.map_or("no event", Event::word);

@@ -19,7 +19,7 @@ pub mod component;
 #[cfg(not(target_family = "wasm"))]
 pub mod transcript;
 
-pub use conclude::{conclude_failure, unexpected_event};
+pub use conclude::{conclude_failure, conclude_missing_secret, unexpected_event};
 pub use describe::{Description, Extra, PluginError, Request, Service};
 pub use effect::{Analyze, Effect, Gateway, Piece, PlacedFile, ReadSources, RunProgram, SendRequest, Stdin, Value};
 pub use event::{Event, Exited, Failure, Finding, Observation, Responded, Source, Span};

@@ -85,11 +85,19 @@ impl Args {
     }
 }
 
-fn number<T: std::str::FromStr>(flag: &str, value: &str) -> Result<T, String> {
+/// One number.
+///
+/// # Errors
+/// One line that names the flag.
+pub fn number<T: std::str::FromStr>(flag: &str, value: &str) -> Result<T, String> {
     value.trim().parse().map_err(|_| format!("{flag} takes a number, not {value}"))
 }
 
-fn numbers(flag: &str, value: &str) -> Result<Vec<usize>, String> {
+/// Numbers with commas between them.
+///
+/// # Errors
+/// One line that names the flag.
+pub fn numbers<T: std::str::FromStr>(flag: &str, value: &str) -> Result<Vec<T>, String> {
     value.split(',').map(|one| number(flag, one)).collect()
 }
 

@@ -7,8 +7,8 @@ use crate::call::max;
 use crate::results::{Row, What, find};
 
 /// One target.
-struct Target {
-    name: &'static str,
+pub struct Target {
+    name: String,
     /// What was measured; none where it was not.
     got: Option<f64>,
     unit: &'static str,
@@ -19,21 +19,23 @@ struct Target {
 }
 
 impl Target {
-    fn at_most(name: &'static str, got: Option<f64>, bound: f64, unit: &'static str) -> Self {
-        Self { name, got, unit, bound, at_least: false }
+    /// A figure that is to be the bound at most.
+    pub fn at_most(name: impl Into<String>, got: Option<f64>, bound: f64, unit: &'static str) -> Self {
+        Self { name: name.into(), got, unit, bound, at_least: false }
     }
 
-    fn at_least(name: &'static str, got: Option<f64>, bound: f64, unit: &'static str) -> Self {
-        Self { name, got, unit, bound, at_least: true }
+    fn at_least(name: impl Into<String>, got: Option<f64>, bound: f64, unit: &'static str) -> Self {
+        Self { name: name.into(), got, unit, bound, at_least: true }
     }
 
-    fn render(&self) -> String {
-        let sign = if self.at_least { ">=" } else { "<" };
+    /// One line: what is wanted, and whether it was reached.
+    pub fn render(&self) -> String {
+        let sign = if self.at_least { ">=" } else { "<=" };
         let wanted = format!("{sign} {}{}", self.bound, self.unit);
         match self.got {
             None => format!("  {:54} {wanted:>12}   not measured", self.name),
             Some(got) => {
-                let reached = if self.at_least { got >= self.bound } else { got < self.bound };
+                let reached = if self.at_least { got >= self.bound } else { got <= self.bound };
                 let word = if reached { "reached" } else { "MISSED" };
                 format!("  {:54} {wanted:>12}   {word:8} {got:.3}{}", self.name, self.unit)
             }
@@ -94,7 +96,7 @@ mod tests {
     fn a_target_is_reached_missed_or_not_measured() {
         let render = |got| Target::at_most("x", got, 3.0, " s").render();
         assert!(render(Some(2.9)).contains("reached"));
-        assert!(render(Some(3.0)).contains("MISSED"));
+        assert!(render(Some(3.1)).contains("MISSED"));
         assert!(render(None).contains("not measured"));
         assert!(Target::at_least("x", Some(3.0), 3.0, "").render().contains("reached"));
     }

@@ -61,10 +61,11 @@ fn read_call() -> Result<String, String> {
     if !Path::new(&variable("HOME")).ends_with("home") || std::env::var_os("STRAY").is_some() {
         return Err("the environment is not a launch's own".to_owned());
     }
-    if std::env::current_dir().is_ok_and(|dir| dir.join(".assize").is_dir()) {
+    // The copy bears this name as the repository of the tests does; only the repository has the audit's state in it.
+    if std::env::current_dir().is_ok_and(|dir| dir.ends_with("repo") && !dir.join(".assize").exists()) {
         Ok(scenario)
     } else {
-        Err("not in the repository".to_owned())
+        Err("not in the copy of the repository".to_owned())
     }
 }
 

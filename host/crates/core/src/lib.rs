@@ -14,4 +14,5 @@ pub mod plugin;
 pub mod render;
 pub mod result;
 pub mod review;
+pub mod simulate;
 pub mod task;

@@ -81,6 +81,18 @@ impl StoreLock {
         Ok(lock)
     }
 
+    /// Who has the lock of the store in `dir`; none when it is free.
+    ///
+    /// # Errors
+    /// Where the directory or its lock file cannot be used.
+    pub fn held(dir: &Path) -> Result<Option<Held>, StoreError> {
+        match Self::take(&StateDir::existing(dir)?) {
+            Ok(_) => Ok(None),
+            Err(LockError::Held(held)) => Ok(Some(held)),
+            Err(LockError::Store(error)) => Err(error),
+        }
+    }
+
     /// Takes the lock without a word about who has it.
     pub(crate) fn take(dir: &StateDir) -> Result<Self, LockError> {
         let path = dir.path().join(LOCK);

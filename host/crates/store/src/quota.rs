@@ -167,7 +167,8 @@ impl QuotaStore {
             let windows =
                 "DELETE FROM windows WHERE ?1 IS NULL OR holder = ?1 OR substr(holder, 1, length(?1) + 1) = ?1 || '/'";
             // A lane is known as `name@account`.
-            let lanes = "DELETE FROM lanes WHERE ?1 IS NULL OR lane = ?1 OR substr(lane, 1, length(?1) + 1) = ?1 || '@'";
+            let lanes =
+                "DELETE FROM lanes WHERE ?1 IS NULL OR lane = ?1 OR substr(lane, 1, length(?1) + 1) = ?1 || '@'";
             Ok(sql.execute(windows, [name])? + sql.execute(lanes, [name])?)
         })
     }

@@ -30,6 +30,8 @@ pub struct NewSlot {
     pub lane: LaneId,
     /// What kind of reviewer the lane leads to.
     pub reviewer: ReviewerKind,
+    /// The model that is asked for, when somebody said one.
+    pub model: Option<String>,
     /// Which attempt it is, from 1.
     pub attempt: u32,
     /// Who holds the lease.
@@ -127,6 +129,8 @@ pub struct Lease {
     pub lane: LaneId,
     /// What kind of reviewer the lane leads to; absent where an older version leased it.
     pub reviewer: Option<ReviewerKind>,
+    /// The model that was asked for, when somebody said one.
+    pub model: Option<String>,
     /// Which attempt it is.
     pub attempt: u32,
     /// Who holds it; whether that process lives is the caller's to find out.
@@ -152,6 +156,8 @@ pub struct LaunchRow {
     pub lane: LaneId,
     /// What kind of reviewer the lane led to; absent where an older version leased it.
     pub reviewer: Option<ReviewerKind>,
+    /// The model that was asked for, when somebody said one.
+    pub model: Option<String>,
     /// Which attempt it was.
     pub attempt: u32,
     /// Who holds or held it.
@@ -272,6 +278,7 @@ impl Store {
                         packet: row.packet,
                         lane: row.lane,
                         reviewer: row.reviewer,
+                        model: row.model,
                         attempt: row.attempt,
                         holder: row.holder,
                         until_ms: row.until_ms,
@@ -337,13 +344,13 @@ fn lease(sql: &Sql<'_>, slot: &NewSlot) -> Result<(), Fault> {
     let (wave, at) = (sql::to_sql(slot.wave), sql::to_sql(slot.at_ms));
     sql.execute("INSERT INTO waves (number, opened_ms) VALUES (?1, ?2) ON CONFLICT DO NOTHING", (wave, at))?;
     let insert = "INSERT INTO launches (launch, state, wave, packet, lane, attempt, holder_pid, holder_started,
-         holder_host, lease_until_ms, leased_ms, reviewer)
-         VALUES (?1, 'leased', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+         holder_host, lease_until_ms, leased_ms, reviewer, model)
+         VALUES (?1, 'leased', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
     let (until, holder) = (sql::to_sql(slot.until_ms), &slot.holder);
     let whose = (holder.pid, &holder.started, &holder.host);
     let kind = slot.reviewer.as_str();
     let (packet, lane) = (slot.packet.as_str(), slot.lane.as_str());
-    let values = (launch, wave, packet, lane, slot.attempt, whose.0, whose.1, whose.2, until, at, kind);
+    let values = (launch, wave, packet, lane, slot.attempt, whose.0, whose.1, whose.2, until, at, kind, &slot.model);
     sql.execute(insert, values)?;
     for (ord, task) in slot.tasks.iter().enumerate() {
         lease_task(sql, task)?;
@@ -424,7 +431,7 @@ fn select(filter: &str) -> String {
     format!(
         "SELECT launch, state, wave, packet, lane, attempt, holder_pid, holder_started, holder_host, lease_until_ms,
          leased_ms, started_ms, ended_ms, outcome, message, usage, wall_ms, exit_code, exit_signal, freed_reason,
-         reviewer, waiting FROM launches WHERE {filter} ORDER BY launch"
+         reviewer, waiting, model FROM launches WHERE {filter} ORDER BY launch"
     )
 }
 
@@ -454,5 +461,6 @@ fn read_launch(row: &Row<'_>) -> Result<LaunchRow, Fault> {
         freed_reason: row.get(19)?,
         reviewer: row.get::<_, Option<String>>(20)?.map(|word| sql::decode_word(&word)).transpose()?,
         waiting: row.get(21)?,
+        model: row.get(22)?,
     })
 }

@@ -64,6 +64,8 @@ pub struct Outgoing {
     pub timeout: Duration,
     /// Whether the answer is a stream of events: then the pauses between its parts are limited, too.
     pub event_stream: bool,
+    /// Longest pause in a stream of events, its beginning included; the client's own unless said.
+    pub pause: Option<Duration>,
     /// Bytes kept of the body; zero means [`RESPONSE_CAP`], which is also the most.
     pub response_cap: u64,
     /// Signs the request for AWS.
@@ -111,7 +113,7 @@ impl HttpClient {
         let start = Instant::now();
         for _ in 0..=REDIRECTS {
             let asked = build(request, &target)?;
-            let response = self.exchange(&target, asked).await?;
+            let response = self.head(request, &target, asked).await?;
             let first_byte = start.elapsed();
             check_head(&target, response.headers())?;
             let Some(next) = redirect(request, &target, &response)? else {
@@ -120,6 +122,22 @@ impl HttpClient {
             target = next;
         }
         Err(WireError::RedirectedTooOften { host: target.name(), most: REDIRECTS })
+    }
+
+    /// The head of the answer. A stream that does not begin is as silent as one that stops.
+    async fn head(
+        &self,
+        request: &Outgoing,
+        target: &Target,
+        asked: reqwest::Request,
+    ) -> Result<reqwest::Response, WireError> {
+        let exchange = self.exchange(target, asked);
+        match request.pause.filter(|_| request.event_stream) {
+            None => exchange.await,
+            Some(after) => timeout(after, exchange)
+                .await
+                .unwrap_or_else(|_| Err(WireError::Timeout { host: target.name(), what: "begin its stream", after })),
+        }
     }
 
     async fn read(
@@ -163,7 +181,7 @@ impl HttpClient {
     ) -> Result<Option<bytes::Bytes>, WireError> {
         let next = response.chunk();
         let part = if request.event_stream {
-            let after = self.options().idle_timeout;
+            let after = request.pause.unwrap_or(self.options().idle_timeout);
             timeout(after, next).await.map_err(|_| WireError::Timeout {
                 host: target.name(),
                 what: "continue its stream",

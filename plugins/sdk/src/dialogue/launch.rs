@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::conclude::{conclude_failure, unexpected_event};
+use crate::conclude::{conclude_failure, conclude_missing_secret, unexpected_event};
 use crate::describe::{Description, PluginError};
 use crate::effect::{Effect, ReadSources};
 use crate::event::{Event, Failure, Responded, Source};
@@ -217,8 +217,9 @@ impl<A: ModelApi> Dialogue<A> {
         let missing = extra_value(&failure.extra, "missing");
         if failure.kind == "not-found" && missing == Some("secret") {
             let settings = self.api.settings();
-            let message = format!("there is no credential for {}; {}", settings.provider, settings.credential);
-            return self.done(Outcome::Unauthenticated, &message);
+            let mend = format!("there is no credential for {}; {}", settings.provider, settings.credential);
+            let Conclusion { outcome, message, .. } = conclude_missing_secret(failure, &mend);
+            return self.done(outcome, &message);
         }
         let Conclusion { outcome, message, .. } = conclude_failure(failure);
         self.done(outcome, &message)

@@ -186,7 +186,8 @@ impl Dispatch {
         commands.push(Command::Note(decision));
         let epoch = lane.epoch;
         let requests = BTreeMap::new();
-        self.running.insert(slot, Running { waiting, lane: offer.lane, epoch, taken, reservation, requests });
+        self.running
+            .insert(slot, Running { waiting, lane: offer.lane, epoch, began_ms: now_ms, taken, reservation, requests });
     }
 
     /// Notes why a lane does not take a packet, when that is news for the lane.

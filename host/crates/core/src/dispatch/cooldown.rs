@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::window::LONGEST_HINT_MS;
-use crate::plugin::Reading;
+use crate::plugin::{Limit, Reading};
 
 /// First cooldown without any hint, doubled each time.
 const FIRST_COOLDOWN_MS: u64 = 60_000;
@@ -19,19 +19,40 @@ pub struct Cooldown {
     pub reason: String,
     /// Whether the service named the instant. Where it did not, one launch goes ahead of the others afterwards.
     pub hinted: bool,
+    /// Whether a plan or balance is spent until then. A run that finds it so says so and ends, instead of waiting for days.
+    #[serde(default)]
+    pub spent: bool,
 }
 
-/// The latest instant that any explicit hint names: `retry-after`, or the reset of a window that is spent.
+/// A window that is at least this long, in seconds, is a plan's: it is not over when `retry-after` is.
+const PLAN_SECONDS: u64 = 60 * 60;
+
+/// The latest instant that any explicit hint names: `retry-after`, or the reset of a window that is spent. Beside a
+/// `retry-after`, the reset of a short window counts for nothing: that of a bucket says when it is full, not when there is
+/// something in it, and the window itself holds what must be held longer.
 pub(super) fn hinted_end(readings: &[Reading], now_ms: u64) -> Option<u64> {
     let retry = readings.iter().filter_map(|r| r.retry_after_ms).map(|ms| now_ms.saturating_add(ms));
     let resets = readings
         .iter()
         .flat_map(|r| {
-            let only_limit = r.limits.len() == 1;
-            r.limits.iter().filter(move |limit| limit.remaining == Some(0) || (only_limit && r.throttled))
+            // Where the service says neither how long to wait nor what is left, its only limit is the one that was met.
+            let met = r.limits.len() == 1 && r.throttled && r.retry_after_ms.is_none();
+            let told = r.retry_after_ms.is_some();
+            let is_plan = |limit: &&Limit| limit.window_seconds.is_some_and(|seconds| seconds >= PLAN_SECONDS);
+            r.limits.iter().filter(move |limit| (limit.remaining == Some(0) && (!told || is_plan(limit))) || met)
         })
         .filter_map(|limit| limit.resets_at_ms);
     retry.chain(resets).filter(|at| *at > now_ms).max().map(|at| at.min(now_ms.saturating_add(LONGEST_HINT_MS)))
+}
+
+/// Part of a named pause by which hosts come back one after the other, and the most of it.
+const STAGGER_SHARE: f64 = 0.2;
+const LONGEST_STAGGER_MS: f64 = 10_000.0;
+
+/// How much later than the service said this host comes back, so that hosts that were told the same instant do not return
+/// in step. `stagger` is the host's own place in that room, from 0 to 1.
+pub(super) fn staggered_ms(pause_ms: u64, stagger: f64) -> u64 {
+    ((pause_ms as f64 * STAGGER_SHARE).min(LONGEST_STAGGER_MS) * stagger) as u64
 }
 
 /// The end of a cooldown without a hint, after so many rate outcomes in a row.

@@ -33,6 +33,8 @@ pub struct Dispatch {
     pub(super) wake_ms: Option<u64>,
     /// The budget that stopped the first packet, if one did.
     pub(super) short_of: Option<&'static str>,
+    /// Windows that every request in flight draws on.
+    windows_known: usize,
     next_slot: u64,
     draining: bool,
     ended: bool,
@@ -45,6 +47,8 @@ pub(super) struct Running {
     pub(super) lane: usize,
     /// Cooldowns that the lane had had when it began.
     pub(super) epoch: u64,
+    /// When it began.
+    pub(super) began_ms: u64,
     /// What was taken from the windows when it began.
     pub(super) taken: Taken,
     /// What is held of the budgets.
@@ -79,10 +83,19 @@ impl Dispatch {
             set_aside: 0,
             wake_ms: None,
             short_of: None,
+            windows_known: 0,
             next_slot: 1,
             draining: false,
             ended: false,
         }
+    }
+
+    /// The same, for one of several hosts: `stagger`, from 0 to 1, is its own, so that hosts that are told the same instant by
+    /// a service do not come back in step.
+    pub fn staggered(mut self, stagger: f64) -> Self {
+        let stagger = if stagger.is_finite() { stagger.clamp(0.0, 1.0) } else { 0.0 };
+        self.lanes.iter_mut().for_each(|lane| lane.stagger = stagger);
+        self
     }
 
     /// Takes one event and says what is to be done. `now_ms` is in milliseconds since the Unix epoch and never goes back.
@@ -98,6 +111,10 @@ impl Dispatch {
             Event::SplitInto { task, parts } => self.replace(&task, parts, &mut commands),
             Event::Woke => {}
             Event::Drain => self.draining = true,
+        }
+        if self.windows.0.len() != self.windows_known {
+            self.windows_known = self.windows.0.len();
+            self.draw_late(now_ms);
         }
         let held = self.admit_requests(now_ms, &mut commands);
         if self.may_start(now_ms) {

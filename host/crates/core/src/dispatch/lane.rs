@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::command::End;
-use super::cooldown::{Cooldown, guessed_end};
+use super::cooldown::{Cooldown, guessed_end, staggered_ms};
 use super::draw::Draws;
 use super::event::{RequestKey, SlotKey};
 use super::refusal::Refusal;
@@ -92,6 +92,8 @@ pub(super) struct Lane {
     pub(super) probe: Probe,
     /// Cooldowns so far. What began in an earlier epoch says nothing of this one.
     pub(super) epoch: u64,
+    /// Whether a request of this run has ended.
+    pub(super) was_answered: bool,
     /// What was noted last as a reason to give it nothing.
     pub(super) last_refusal: Option<Refusal>,
     /// Outlives the run although the lane is closed in it.
@@ -104,6 +106,10 @@ pub(super) struct Lane {
     /// Share of recent launches that failed, from 0 to 1.
     failing: f64,
     remembered: bool,
+    /// Where this host stands among those that come back after one instant, from 0 to 1.
+    pub(super) stagger: f64,
+    /// How much later than its end this host leaves the cooldown.
+    late_ms: u64,
 }
 
 impl Lane {
@@ -114,6 +120,7 @@ impl Lane {
             draws: Draws::default(),
             probe: Probe::None,
             epoch: 0,
+            was_answered: false,
             last_refusal: None,
             spent_until: None,
             width: spec.width.clamp(1, spec.widest.max(1)),
@@ -122,6 +129,8 @@ impl Lane {
             rate_outcomes: 0,
             failing: 0.0,
             remembered: false,
+            stagger: 0.0,
+            late_ms: 0,
             spec,
         }
     }
@@ -142,7 +151,7 @@ impl Lane {
     /// Opens the lane when its cooldown is over.
     pub(super) fn refresh(&mut self, now_ms: u64) {
         if let LaneState::Cooling(cooldown) = &self.state
-            && cooldown.until_ms <= now_ms
+            && cooldown.until_ms.saturating_add(self.late_ms) <= now_ms
         {
             self.probe = if cooldown.hinted { Probe::None } else { Probe::Due };
             self.state = LaneState::Open;
@@ -167,6 +176,14 @@ impl Lane {
 
     /// When a cooling lane opens again.
     pub(super) fn opens_at(&self) -> Option<u64> {
+        match &self.state {
+            LaneState::Cooling(cooldown) => Some(cooldown.until_ms.saturating_add(self.late_ms)),
+            LaneState::Open | LaneState::Closed(_) => None,
+        }
+    }
+
+    /// The end of the cooldown as all hosts know it.
+    fn cools_until(&self) -> Option<u64> {
         match &self.state {
             LaneState::Cooling(cooldown) => Some(cooldown.until_ms),
             LaneState::Open | LaneState::Closed(_) => None,
@@ -198,7 +215,7 @@ impl Lane {
 
     /// Keeps the end of a spent plan for the runs to come.
     pub(super) fn remember_spent(&mut self, until_ms: u64, reason: &str) {
-        self.spent_until = Some(Cooldown { until_ms, reason: reason.to_owned(), hinted: true });
+        self.spent_until = Some(Cooldown { until_ms, reason: reason.to_owned(), hinted: true, spent: true });
     }
 
     /// A limit said no. Everything that was under way when it first did counts as one outcome.
@@ -210,14 +227,17 @@ impl Lane {
             self.good_in_round = 0;
             self.set_width((self.width / 2).max(1), now_ms);
             self.probe = Probe::None;
-            if self.rate_outcomes >= MOST_RATE_OUTCOMES {
-                return self.close(format!("{} rate outcomes in a row", self.rate_outcomes));
-            }
         }
         let guessed = news.then(|| guessed_end(self.rate_outcomes, outcome.jitter, now_ms));
-        if let Some(until_ms) = outcome.hint_ms.or(guessed) {
-            self.cool(Cooldown { until_ms, reason: outcome.reason.to_owned(), hinted: outcome.hint_ms.is_some() });
+        let Some(until_ms) = outcome.hint_ms.or(guessed) else { return };
+        let (reason, hinted) = (outcome.reason.to_owned(), outcome.hint_ms.is_some());
+        let cooldown = Cooldown { until_ms, reason, hinted, spent: false };
+        if news && self.rate_outcomes >= MOST_RATE_OUTCOMES {
+            // That it is closed is this run's decision; when it may be tried again is for all runs to know.
+            self.spent_until = Some(cooldown);
+            return self.close(format!("{} rate outcomes in a row", self.rate_outcomes));
         }
+        self.cool(cooldown, now_ms);
     }
 
     /// A launch ended without a rate outcome. Only answers of launches that began after the last cooldown widen the lane;
@@ -255,13 +275,14 @@ impl Lane {
     pub(super) fn remember(&mut self, memory: &LaneMemory, now_ms: u64) {
         let first = !std::mem::replace(&mut self.remembered, true);
         let cooling = memory.cooldown.as_ref().filter(|cooldown| cooldown.until_ms > now_ms);
-        if first && memory.width_at_ms > 0 {
+        if first && memory.width_at_ms > 0 && cooling.is_none() {
             let age = now_ms.saturating_sub(memory.width_at_ms) as f64;
             let cold = f64::from(self.width);
             let width = cold + (f64::from(memory.width) - cold) * 0.5_f64.powf(age / WIDTH_HALF_LIFE_MS);
             self.width = (width.max(cold).round() as u32).clamp(1, self.spec.widest.max(1));
             self.width_at_ms = memory.width_at_ms;
         } else if memory.width_at_ms > self.width_at_ms {
+            // What was learned a moment ago, by another run or before a cooldown that still lasts, holds as it is.
             self.width = memory.width.clamp(1, self.spec.widest.max(1));
             self.width_at_ms = memory.width_at_ms;
             self.good_in_round = 0;
@@ -273,11 +294,19 @@ impl Lane {
             let known = self.spent_until.as_ref().map_or(0, |spent| spent.until_ms);
             self.spent_until =
                 cooling.filter(|cooldown| cooldown.until_ms > known).cloned().or(self.spent_until.take());
+        } else if let Some(cooldown) = cooling.filter(|cooldown| first && cooldown.spent) {
+            let left = cooldown.until_ms.saturating_sub(now_ms).div_ceil(1_000);
+            self.spent_until = Some(cooldown.clone());
+            self.close(format!(
+                "{}: it was spent before, and is full again in {left} s; if it is not spent any more, forget that with \
+                 assize quota reset {}",
+                cooldown.reason, self.spec.name
+            ));
         } else if let Some(cooldown) = cooling
-            && self.opens_at().is_none_or(|at| at < cooldown.until_ms)
+            && self.cools_until().is_none_or(|at| at < cooldown.until_ms)
         {
             self.epoch += u64::from(self.is_open());
-            self.cool(cooldown.clone());
+            self.cool(cooldown.clone(), now_ms);
         }
     }
 
@@ -287,8 +316,11 @@ impl Lane {
     }
 
     /// The later end wins: nothing shortens a cooldown but its own end.
-    fn cool(&mut self, cooldown: Cooldown) {
-        if !self.is_closed() && self.opens_at().is_none_or(|at| at < cooldown.until_ms) {
+    fn cool(&mut self, cooldown: Cooldown, now_ms: u64) {
+        if !self.is_closed() && self.cools_until().is_none_or(|at| at < cooldown.until_ms) {
+            // An end that was guessed is spread already.
+            let pause = if cooldown.hinted { cooldown.until_ms.saturating_sub(now_ms) } else { 0 };
+            self.late_ms = staggered_ms(pause, self.stagger);
             self.state = LaneState::Cooling(cooldown);
         }
     }

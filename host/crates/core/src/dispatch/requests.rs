@@ -15,6 +15,9 @@ use super::windows::Taken;
 
 /// Requests of one launch that are held at once; a program that sends more is told to come back.
 const MOST_HELD: usize = 256;
+/// Requests that go at once to a service of which nothing was heard: the smallest limits that services have let that many
+/// through, and the first answer tells all others the limits.
+const MOST_UNHEARD: usize = 3;
 /// When a request that cannot be held is tried again.
 const COME_BACK_MS: u64 = 1_000;
 
@@ -23,6 +26,7 @@ const COME_BACK_MS: u64 = 1_000;
 pub(super) struct Held {
     /// Cooldowns that the lane had had when it was admitted.
     epoch: u64,
+    sent_ms: u64,
     pub(super) taken: Taken,
     asked: RequestAsked,
 }
@@ -152,6 +156,9 @@ impl Dispatch {
             if let Some(opens_at) = lane.opens_at() {
                 return Some(opens_at);
             }
+            if self.is_unheard(at) && self.sent_requests(at) >= MOST_UNHEARD {
+                return None;
+            }
             let slot = self.requests.slots(at).into_iter().find(|slot| lane.takes_request_of(*slot))?;
             let asked = self.requests.first(slot)?;
             let draw = draw_of(&asked, lane.spec.pacing);
@@ -171,6 +178,28 @@ impl Dispatch {
         }
     }
 
+    /// Whether nobody has named a limit of a lane, and no answer has shown that the service names none.
+    fn is_unheard(&self, at: usize) -> bool {
+        let lane = &self.lanes[at];
+        let is_named = self.windows.of(&lane.spec).any(|(key, _)| key.dimension != Dimension::Concurrency);
+        !(is_named || lane.was_answered || lane.draws.observed() > 0)
+    }
+
+    /// Requests of a lane that were sent and have not ended.
+    fn sent_requests(&self, at: usize) -> usize {
+        self.running.values().filter(|running| running.lane == at).map(|running| running.requests.len()).sum()
+    }
+
+    /// Lets what was sent before a window was known draw on it.
+    pub(super) fn draw_late(&mut self, now_ms: u64) {
+        for running in self.running.values_mut() {
+            let spec = &self.lanes[running.lane].spec;
+            for held in running.requests.values_mut() {
+                self.windows.take_late(spec, &draw_of(&held.asked, spec.pacing), &mut held.taken, now_ms);
+            }
+        }
+    }
+
     fn let_go(&mut self, at: usize, asked: RequestAsked, draw: &Draw, now_ms: u64, commands: &mut Vec<Command>) {
         let RequestAsked { slot, request, .. } = asked;
         let lane = &mut self.lanes[at];
@@ -179,7 +208,7 @@ impl Dispatch {
             lane.probe = Probe::Request(slot, request);
         }
         let taken = self.windows.take(&lane.spec, draw, now_ms);
-        let held = Held { epoch: lane.epoch, taken, asked };
+        let held = Held { epoch: lane.epoch, sent_ms: now_ms, taken, asked };
         if let Some(running) = self.running.get_mut(&slot) {
             running.requests.insert(request, held);
         }
@@ -196,7 +225,8 @@ impl Dispatch {
         let actual = Draw { requests: 1.0, input: input as f64, output: output as f64, ..Draw::default() };
         self.windows.settle(&held.taken, |dimension, _| Some(actual.amount(dimension, 0.0)), now_ms);
         let lane = &mut self.lanes[at];
-        self.windows.read(&lane.spec, &ended.readings, now_ms);
+        lane.was_answered = true;
+        self.windows.read(&lane.spec, &ended.readings, held.sent_ms, now_ms);
         // One answer is what a probe is for; the rest of its launch needs no more care than others.
         let good_launch = lane.probe == Probe::Launch(ended.slot) && !ended.rate_limited;
         if good_launch || lane.probe == Probe::Request(ended.slot, ended.request) {

@@ -18,7 +18,7 @@ impl Dispatch {
         let was_closed = self.lanes[at].is_closed();
         self.drop_requests(at, settled.slot, &running.requests, now_ms);
         self.settle_draws(&running, &settled, now_ms);
-        self.windows.read(&self.lanes[at].spec, &settled.readings, now_ms);
+        self.windows.read(&self.lanes[at].spec, &settled.readings, running.began_ms, now_ms);
         self.settle_lane(&running, &settled, now_ms);
         self.tell_closed(at, was_closed, commands);
         self.settle_tasks(&running.waiting, &settled, at, commands);
@@ -133,7 +133,8 @@ impl Dispatch {
         match whole.tasks.as_slice() {
             [] => {}
             [task] if settled.outcome == Outcome::ContextExceeded && !self.split_asked.contains(task) => {
-                self.cut(Waiting { ..whole.clone() }, whole.tokens / 2, commands);
+                // Anything smaller: how much too large it was nobody says, and what is still too large is cut again.
+                self.cut(Waiting { ..whole.clone() }, whole.tokens.saturating_sub(1), commands);
             }
             // A packet that brought nothing may hold one task that spoils it: its halves are tried apart.
             [_, _, ..] if settled.done.is_empty() => self.cut(whole, 0, commands),

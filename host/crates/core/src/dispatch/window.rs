@@ -105,6 +105,9 @@ pub struct Window {
     pub reset_told: Option<(u64, u64)>,
     /// What the service said was left, while nothing refills before the reset.
     pub held_at: Option<u64>,
+    /// Whether it is known to fill up at the reset and not before.
+    #[serde(default)]
+    pub stands_still: bool,
 }
 
 impl Window {
@@ -123,6 +126,7 @@ impl Window {
             resets_at_ms: None,
             reset_told: None,
             held_at: None,
+            stands_still: false,
         }
     }
 
@@ -165,10 +169,11 @@ impl Window {
     /// What is left at an instant, if nothing is drawn until then.
     pub fn level_at(&self, now_ms: u64) -> f64 {
         let capacity = self.capacity();
-        match self.resets_at_ms {
+        match self.resets_at_ms.filter(|_| self.stands_still) {
             Some(reset) if reset <= now_ms => capacity,
-            Some(_) if self.held_at.is_some() => self.level.min(capacity),
-            _ => (self.level + self.refill(self.updated_ms, now_ms)).min(capacity),
+            Some(_) => self.level.min(capacity),
+            // The reset of a bucket says when it would be full if nothing were drawn any more; it fills by its rate alone.
+            None => (self.level + self.refill(self.updated_ms, now_ms)).min(capacity),
         }
     }
 
@@ -180,7 +185,7 @@ impl Window {
         if self.limit().is_some_and(|limit| draw > limit as f64) {
             return Fit::Never;
         }
-        let future_reset = self.resets_at_ms.filter(|reset| *reset > now_ms);
+        let future_reset = self.resets_at_ms.filter(|reset| *reset > now_ms && self.held_at.is_some());
         if let (Some(reset), Some(0)) = (future_reset, self.held_at) {
             return Fit::At(reset);
         }
@@ -192,19 +197,19 @@ impl Window {
         if self.period_ms == 0 {
             return Fit::OnRelease;
         }
-        let refilled =
-            if self.held_at.is_some() && future_reset.is_some() { None } else { self.refilled_by(missing, now_ms) };
-        match (refilled, future_reset) {
-            (Some(at), Some(reset)) => Fit::At(at.min(reset)),
-            (Some(at), None) | (None, Some(at)) => Fit::At(at),
-            (None, None) => Fit::Never,
+        match future_reset.or_else(|| self.refilled_by(missing, now_ms)) {
+            Some(at) => Fit::At(at),
+            None => Fit::Never,
         }
     }
 
-    /// Takes a draw; the level may become negative, by one full window at most.
-    pub fn take(&mut self, draw: f64, now_ms: u64) {
+    /// Takes a draw; the level may become negative, by one full window at most. Gives what was taken, which is all that can
+    /// be given back.
+    pub fn take(&mut self, draw: f64, now_ms: u64) -> f64 {
         self.advance(now_ms);
-        self.level = (self.level - draw.max(0.0)).max(-self.capacity());
+        let before = self.level;
+        self.level = (before - draw.max(0.0)).max(-self.capacity()).min(before);
+        before - self.level
     }
 
     /// Gives back the part of a draw that was not needed; a negative amount takes what was drawn beyond it.
@@ -212,14 +217,23 @@ impl Window {
     pub fn give_back(&mut self, amount: f64, now_ms: u64) {
         self.advance(now_ms);
         if amount < 0.0 {
-            return self.take(-amount, now_ms);
+            self.take(-amount, now_ms);
+            return;
         }
         let ceiling = self.held_at.map_or(f64::MAX, |held| self.level.max(held as f64));
         self.level = (self.level + amount).min(self.capacity()).min(ceiling);
     }
 
-    /// Takes in what the service says. It only ever lowers the level: a reading knows nothing of what is under way.
-    pub fn read(&mut self, limit: Option<u64>, remaining: Option<u64>, resets_at_ms: Option<u64>, now_ms: u64) {
+    /// Takes in what the service says. It only ever lowers the level: a reading knows nothing of what is under way. It was
+    /// said at some instant between `sent_ms`, when what it answers was sent, and now.
+    pub fn read(
+        &mut self,
+        limit: Option<u64>,
+        remaining: Option<u64>,
+        resets_at_ms: Option<u64>,
+        sent_ms: u64,
+        now_ms: u64,
+    ) {
         self.advance(now_ms);
         // A limit of nothing would be no service at all; services write it for "not known".
         if let Some(limit) = limit.filter(|limit| *limit > 0 && self.read_limit != Some(*limit)) {
@@ -237,18 +251,17 @@ impl Window {
         }
         let reset = resets_at_ms.filter(|at| *at > now_ms).map(|at| at.min(now_ms.saturating_add(LONGEST_HINT_MS)));
         if let Some(reset) = reset {
-            self.read_reset(reset, remaining, now_ms);
+            self.read_reset(reset, remaining, sent_ms, now_ms);
         }
     }
 
-    fn read_reset(&mut self, reset: u64, remaining: Option<u64>, now_ms: u64) {
+    fn read_reset(&mut self, reset: u64, remaining: Option<u64>, sent_ms: u64, now_ms: u64) {
         let known = self.resets_at_ms;
-        let holds = remaining == Some(0)
-            || self.held_at.is_some()
-            || self.stands_still(reset, remaining, now_ms)
-            || self.period_ms >= FIXED_FROM_MS
-            || self.limit().is_none();
-        if holds {
+        self.stands_still |=
+            self.stood_still(reset, remaining, sent_ms) || self.period_ms >= FIXED_FROM_MS || self.limit().is_none();
+        // What is spent waits for its reset, but only what stands still is full then.
+        let is_spent = remaining == Some(0) && !self.fills_evenly(reset, sent_ms, now_ms);
+        if is_spent || self.held_at.is_some() || self.stands_still {
             let left = remaining.unwrap_or(u64::MAX).min(self.held_at.unwrap_or(u64::MAX));
             self.held_at = Some(left);
             self.resets_at_ms = Some(known.map_or(reset, |known| known.max(reset)));
@@ -259,11 +272,25 @@ impl Window {
     }
 
     /// Whether the window refills at its reset only. The reset of a bucket is when it will be full: some time later and with
-    /// no more left, that lies later by at least that time.
-    fn stands_still(&self, reset: u64, remaining: Option<u64>, now_ms: u64) -> bool {
+    /// no more left, that lies later by at least that time. Answers arrive in any order, so that only one counts that was
+    /// asked for after the other had come, and what is left is told in whole units.
+    fn stood_still(&self, reset: u64, remaining: Option<u64>, sent_ms: u64) -> bool {
         let same = self.resets_at_ms.is_some_and(|known| known.abs_diff(reset) <= SAME_RESET_MS);
         let (Some((told_ms, left_then)), Some(left)) = (self.reset_told, remaining) else { return false };
-        same && left <= left_then && now_ms.saturating_sub(told_ms) >= 2 * SAME_RESET_MS
+        same && left <= left_then && sent_ms.saturating_sub(told_ms) >= 2 * SAME_RESET_MS + self.unit_ms()
+    }
+
+    /// Whether an empty bucket would be full at the reset, reckoned from any instant at which this may have been said: such a
+    /// one refills, although it is spent.
+    fn fills_evenly(&self, reset: u64, sent_ms: u64, now_ms: u64) -> bool {
+        let earliest = sent_ms.saturating_add(self.period_ms).saturating_sub(2 * SAME_RESET_MS + self.unit_ms());
+        let latest = now_ms.saturating_add(self.period_ms).saturating_add(2 * SAME_RESET_MS);
+        (earliest..=latest).contains(&reset)
+    }
+
+    /// Time in which one unit refills.
+    fn unit_ms(&self) -> u64 {
+        self.period_ms / self.read_limit.unwrap_or(1).max(1)
     }
 
     /// Brings the level up to an instant.
@@ -277,6 +304,7 @@ impl Window {
             self.resets_at_ms = None;
             self.reset_told = None;
             self.held_at = None;
+            self.stands_still = false;
         }
     }
 

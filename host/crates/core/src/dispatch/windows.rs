@@ -108,8 +108,8 @@ impl Windows {
         for (key, window) in self.0.iter_mut().filter(|(key, _)| is_of(lane, key)) {
             let amount = draw.amount(key.dimension, window.capacity());
             if amount > 0.0 {
-                window.take(amount, now_ms);
-                taken.push((key.clone(), amount));
+                let took = window.take(amount, now_ms);
+                taken.push((key.clone(), took));
             }
         }
         taken
@@ -124,8 +124,19 @@ impl Windows {
         }
     }
 
-    /// Takes in what a service says of the limits of a lane.
-    pub(super) fn read(&mut self, lane: &LaneSpec, readings: &[Reading], now_ms: u64) {
+    /// Takes a draw that began before a window was known: the window holds at most what it leaves.
+    pub(super) fn take_late(&mut self, lane: &LaneSpec, draw: &Draw, taken: &mut Taken, now_ms: u64) {
+        for (key, window) in self.0.iter_mut().filter(|(key, _)| is_of(lane, key)) {
+            let amount = draw.amount(key.dimension, window.capacity());
+            if amount > 0.0 && taken.iter().all(|(known, _)| known != key) {
+                let took = window.take(amount, now_ms);
+                taken.push((key.clone(), took));
+            }
+        }
+    }
+
+    /// Takes in what a service says of the limits of a lane: what was sent at `sent_ms` is answered.
+    pub(super) fn read(&mut self, lane: &LaneSpec, readings: &[Reading], sent_ms: u64, now_ms: u64) {
         for limit in readings.iter().flat_map(|reading| reading.limits.iter().take(MOST_LIMITS)) {
             let Some(key) = self.key_of(lane, limit, now_ms) else { continue };
             if limit.limit.is_none() && limit.remaining.is_none() {
@@ -136,7 +147,7 @@ impl Windows {
                 continue;
             }
             let window = self.0.entry(key).or_insert_with_key(|key| Window::new(key, lane.margin, now_ms));
-            window.read(limit.limit, limit.remaining, limit.resets_at_ms, now_ms);
+            window.read(limit.limit, limit.remaining, limit.resets_at_ms, sent_ms, now_ms);
         }
     }
 

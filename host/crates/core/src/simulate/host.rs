@@ -59,6 +59,8 @@ pub(super) struct Host {
     pub(super) launches: u64,
     pub(super) tokens: u64,
     pub(super) micro_usd: u64,
+    /// Tasks whose parts the dispatcher waits for.
+    pub(super) splitting: usize,
     next_launch: LaunchNumber,
     steps: u64,
     random: Random,
@@ -79,6 +81,7 @@ impl Host {
             launches: 0,
             tokens: 0,
             micro_usd: 0,
+            splitting: 0,
             next_launch: 1,
             steps: 0,
             random: Random::of(&[seed, CRASHES, index as u64]),
@@ -90,7 +93,7 @@ impl Host {
         self.engine = engine_of(scenario);
         self.live.clear();
         self.closed.clear();
-        (self.launches, self.tokens, self.micro_usd) = (0, 0, 0);
+        (self.launches, self.tokens, self.micro_usd, self.splitting) = (0, 0, 0, 0);
         self.is_up = true;
     }
 

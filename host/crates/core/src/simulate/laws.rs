@@ -27,19 +27,22 @@ struct Cooling {
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     episodes: u64,
+    /// The period in which the last one began, and those that began in it.
+    period: (u64, u64),
     /// When the dispatcher last heard of a refusal.
     heard_ms: u64,
 }
 
-/// A rate outcome of which the dispatcher has just heard.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heard<'a> {
-    pub(super) reading: &'a Reading,
+/// A rate outcome of which the dispatcher hears.
+#[derive(Clone, Debug)]
+pub(super) struct RateNews {
+    pub(super) lane: usize,
+    pub(super) reading: Reading,
     /// The window that refused; absent when the service was overloaded.
-    pub(super) by: Option<&'a WindowKey>,
+    pub(super) by: Option<WindowKey>,
     /// When what was refused had been sent.
     pub(super) sent_ms: u64,
-    /// When its launch began.
+    /// When what was refused had begun.
     pub(super) began_ms: u64,
 }
 
@@ -80,8 +83,8 @@ impl Laws {
     }
 
     /// The dispatcher hears of a rate outcome.
-    pub(super) fn heard(&mut self, lane: &str, heard: &Heard<'_>, now_ms: u64) {
-        if let Some(by) = heard.by {
+    pub(super) fn heard(&mut self, lane: &str, heard: &RateNews, now_ms: u64) {
+        if let Some(by) = &heard.by {
             self.count(lane, by, heard.sent_ms, now_ms);
         }
         let cooling = self.cooling.entry(lane.to_owned()).or_default();
@@ -101,14 +104,21 @@ impl Laws {
 
     fn count(&mut self, lane: &str, by: &WindowKey, sent_ms: u64, now_ms: u64) {
         let run = self.runs.entry((lane.to_owned(), by.clone())).or_default();
-        if sent_ms >= run.heard_ms {
+        if run.episodes == 0 || sent_ms > run.heard_ms {
             run.episodes += 1;
+            let period = sent_ms.saturating_sub(BEGIN_MS) / by.period_ms.max(1);
+            run.period = (period, if run.period.0 == period { run.period.1 + 1 } else { 1 });
         }
         run.heard_ms = now_ms;
-        let episodes = run.episodes;
+        let (episodes, in_period) = (run.episodes, run.period.1);
         let law = self.limits.get(by).copied().unwrap_or(LimitLaw::Unknown);
-        self.check(law != LimitLaw::Once || episodes <= 1, "a limit that is told is learned at once", now_ms, || {
-            format!("lane {lane} runs into {by:?} for the {episodes}. time")
+        let holds = match law {
+            LimitLaw::Never | LimitLaw::Unknown => true,
+            LimitLaw::Once => episodes <= 1,
+            LimitLaw::OncePerPeriod => in_period <= 1,
+        };
+        self.check(holds, "a limit that is told is learned at once", now_ms, || {
+            format!("lane {lane} runs into {by:?}: {episodes} times, {in_period} times in this period")
         });
     }
 

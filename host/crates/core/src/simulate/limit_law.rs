@@ -17,8 +17,11 @@ pub(super) enum LimitLaw {
     Never,
     /// Once, while nobody has told the limit yet. Whatever was sent before that refusal was known counts with it.
     Once,
-    /// As often as it takes: the service keeps its limit to itself, or what a launch draws cannot be known before, or the
-    /// window fills up at an instant while the dispatcher takes it for a bucket. Cooldowns bound it.
+    /// Once in a period: the window fills up when its period ends, which the dispatcher learns anew in each of them; a
+    /// refusal says when that is.
+    OncePerPeriod,
+    /// As often as it takes: the service keeps its limit to itself, or what a launch draws cannot be known before.
+    /// Cooldowns bound it.
     Unknown,
 }
 
@@ -35,7 +38,16 @@ fn law_of(scenario: &Scenario, owner: &SimulatedLane, limit: &TrueLimit) -> Limi
     };
     let lanes = || scenario.lanes.iter().filter(draws);
     let concurrency = limit.dimension == Dimension::Concurrency;
-    if limit.refill == Refill::Fixed || (concurrency && scenario.hosts.count > 1) {
+    if limit.refill == Refill::Fixed {
+        let tells_end = |lane: &SimulatedLane| {
+            lane.service.tells_retry_after || (lane.service.tells_limits && limit.dimension == Dimension::Requests)
+        };
+        // A launch that nobody paces goes on to send requests after the refusal of another one.
+        let is_held = |lane: &SimulatedLane| lane.service.requests.most == 1 || lane.pacing == LanePacing::Request;
+        let once = lanes().all(|lane| tells_end(lane) && is_held(lane));
+        return if once { LimitLaw::OncePerPeriod } else { LimitLaw::Unknown };
+    }
+    if concurrency && scenario.hosts.count > 1 {
         return LimitLaw::Unknown;
     }
     if !lanes().all(|lane| draws_are_known(scenario, lane, limit)) {

@@ -1,24 +1,27 @@
 //! Whole runs under a virtual clock: the real dispatcher against scripted services, stores and crashes, and the laws that
 //! every run has to keep. A seed is all the randomness there is, so that every run can be replayed.
 
-mod random;
-mod scenario;
-mod scenario_lane;
-mod scenario_check;
-mod generate;
-mod service;
-mod true_window;
-mod course;
-mod store;
-mod host;
+mod bound;
 mod carrying;
-mod world;
+mod course;
+mod ending;
+mod generate;
+mod host;
+mod launching;
 mod laws;
 mod limit_law;
-mod bound;
+mod random;
 mod replay;
-mod waves;
+mod scenario;
+mod scenario_check;
+mod scenario_lane;
+mod sending;
+mod service;
+mod store;
+mod true_window;
 mod wave_schedule;
+mod waves;
+mod world;
 
 pub use replay::{Figures, HostEnd, Replay, TaskCount, Violation};
 pub use scenario::{Hosts, RunLimits, Scenario, Spread, Trace};

@@ -188,11 +188,6 @@ impl Hosts {
     fn usual_restart() -> u64 {
         5_000
     }
-
-    /// Whether a host may die.
-    pub(super) fn crash(&self) -> bool {
-        self.most_crashes > 0 && (self.crash_share > 0.0 || self.crash_at_step.is_some())
-    }
 }
 
 impl Default for Hosts {

@@ -36,7 +36,11 @@ impl Faults {
 
     fn spread(&mut self, spread: &Spread, most: f64, place: &str) {
         let in_range = |value: f64| value.is_finite() && (0.0..=most).contains(&value);
-        self.unless(in_range(spread.median) && spread.median > 0.0, place, "median must be above 0, and not beyond reason");
+        self.unless(
+            in_range(spread.median) && spread.median > 0.0,
+            place,
+            "median must be above 0, and not beyond reason",
+        );
         self.unless((0.0..=4.0).contains(&spread.sigma), place, "sigma must be from 0 to 4");
         let (least, top) = (spread.least.unwrap_or(0.0), spread.most.unwrap_or(most));
         self.unless(in_range(least) && in_range(top) && least <= top, place, "least must not be above most");
@@ -117,7 +121,11 @@ fn check_lane(lane: &SimulatedLane, place: &str, faults: &mut Faults) {
     let service = &lane.service;
     faults.spread(&service.latency_ms, LONGEST_MS as f64, &at("service.latency_ms"));
     faults.spread(&service.tokens_ratio, 1_000.0, &at("service.tokens_ratio"));
-    faults.unless((0.0..=1_000.0).contains(&service.output_share), &at("service.output_share"), "must be from 0 to 1000");
+    faults.unless(
+        (0.0..=1_000.0).contains(&service.output_share),
+        &at("service.output_share"),
+        "must be from 0 to 1000",
+    );
     let requests = service.requests;
     let ordered = requests.least >= 1 && requests.least <= requests.most && requests.most <= 1_000;
     faults.unless(ordered, &at("service.requests"), "must be 1 <= least <= most <= 1000");

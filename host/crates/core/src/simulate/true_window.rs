@@ -15,7 +15,7 @@ pub(super) struct TrueWindow {
     pub(super) limit: TrueLimit,
     level: f64,
     updated_ms: u64,
-    /// Everything that was ever drawn.
+    /// Everything that was ever drawn, of each draw as much as the window holds: what is larger goes when it is full.
     pub(super) drawn: f64,
 }
 
@@ -66,7 +66,7 @@ impl TrueWindow {
     pub(super) fn take(&mut self, amount: f64, now_ms: u64) {
         self.level = self.level_at(now_ms) - amount;
         self.updated_ms = now_ms;
-        self.drawn += amount;
+        self.drawn += amount.min(self.capacity());
     }
 
     /// Gives back what a request held; only concurrency is held.

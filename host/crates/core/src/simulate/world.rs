@@ -9,7 +9,7 @@ use super::replay::{Figures, HostEnd, Replay, TaskCount};
 use super::scenario::{BEGIN_MS, Scenario};
 use super::service::Services;
 use super::store::TaskStand;
-use crate::dispatch::{End, Event, SharedState, SlotKey};
+use crate::dispatch::{End, Event, PacketTask, SharedState, SlotKey};
 use crate::id::TaskId;
 use crate::plugin::Outcome;
 
@@ -30,8 +30,8 @@ pub(super) enum Happening {
     Wake { host: usize, batch: u64 },
     /// A person asks a host to stop.
     Drain(usize),
-    /// Something is told to a host that lives in this life.
-    Tell { host: usize, life: u32, event: Box<Event> },
+    /// The parts of a task are told to a host that lives in this life.
+    Split { host: usize, life: u32, task: TaskId, parts: Vec<PacketTask> },
     /// A launch goes on.
     Step { host: usize, life: u32, slot: SlotKey, step: Step },
 }
@@ -140,21 +140,22 @@ impl<'a> World<'a> {
                 self.wake(host);
             }
             Happening::Drain(host) if self.hosts[host].is_up && self.hosts[host].is_unfinished() => {
-                self.tell(host, Event::Drain, None);
+                self.tell(host, Event::Drain.into());
             }
-            Happening::Tell { host, life, event } if self.hosts[host].life == life => {
-                self.tell(host, *event, None);
+            Happening::Split { host, life, task, parts } if self.hosts[host].life == life => {
+                self.hosts[host].splitting -= 1;
+                self.tell(host, Event::SplitInto { task, parts }.into());
             }
             Happening::Step { host, life, slot, step } if self.hosts[host].life == life => {
                 self.step(host, slot, step);
             }
-            Happening::Wake { .. } | Happening::Drain(_) | Happening::Tell { .. } | Happening::Step { .. } => {}
+            Happening::Wake { .. } | Happening::Drain(_) | Happening::Split { .. } | Happening::Step { .. } => {}
         }
     }
 
     fn wake(&mut self, host: usize) {
         let before = (self.hosts[host].engine.launched(), self.planned);
-        self.tell(host, Event::Woke, None);
+        self.tell(host, Event::Woke.into());
         let has_acted = self.hosts[host].engine.launched() > before.0 || self.planned > before.1 + 1;
         if !has_acted && self.hosts[host].is_unfinished() {
             self.figures.idle_wakes += 1;
@@ -172,7 +173,7 @@ impl<'a> World<'a> {
             self.ingest(host, launch, &answered, &[], false);
         }
         let packets = self.hosts[host].store.pending(self.scenario.trace.per_packet);
-        self.tell(host, Event::Ready(packets), None);
+        self.tell(host, Event::Ready(packets).into());
     }
 
     /// One step on; when the host dies at it, everything but its store is gone, and its launches with it.
@@ -242,7 +243,8 @@ impl<'a> World<'a> {
                 left > 0 && !causes.is_empty() && host.closed.len() == self.scenario.lanes.len()
             }
         };
-        let detail = format!("host {at} ended as {:?}; {left} tasks are left, lanes {:?} are closed", host.end, host.closed);
+        let detail =
+            format!("host {at} ended as {:?}; {left} tasks are left, lanes {:?} are closed", host.end, host.closed);
         let twice = host.store.ingested.iter().find(|(_, times)| **times > 1).map(|(task, _)| task.clone());
         self.laws.check(is_right, "a run ends for a reason that holds", now_ms, || detail.clone());
         self.laws.check(none_runs, "nothing runs after the end", now_ms, || detail);
@@ -255,15 +257,16 @@ impl<'a> World<'a> {
         let (launches, wakes) = (figures.launches, figures.idle_wakes);
         let tasks: u64 = self.hosts.iter().map(|host| host.store.rows.len() as u64).sum();
         let tries = tasks.saturating_mul(u64::from(self.scenario.limits.attempts));
-        let most_launches = tries.saturating_add(self.free_ends).saturating_add(figures.crashes.saturating_mul(
-            u64::from(self.scenario.limits.workers),
-        ));
+        let most_launches = tries
+            .saturating_add(self.free_ends)
+            .saturating_add(figures.crashes.saturating_mul(u64::from(self.scenario.limits.workers)));
         let acts = launches + figures.requests + figures.sent_back;
         let most_wakes = FEWEST_IDLE_WAKES + IDLE_WAKES_EACH * acts * self.hosts.len() as u64;
         self.laws.check(launches <= most_launches, "launches are bounded by tries", now_ms, || {
             format!("{launches} launches, {most_launches} tries")
         });
-        self.laws.check(wakes <= most_wakes, "nothing polls", now_ms, || format!("{wakes} wakes without anything to do"));
+        self.laws
+            .check(wakes <= most_wakes, "nothing polls", now_ms, || format!("{wakes} wakes without anything to do"));
     }
 
     fn sum_up(&mut self) {

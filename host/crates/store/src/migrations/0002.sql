@@ -1,5 +1,7 @@
 -- What kind of reviewer has the slot, so that recovery need not guess it from the lane's name.
 ALTER TABLE launches ADD COLUMN reviewer TEXT;
+-- Which model was asked for: what a dead host left behind is told by it.
+ALTER TABLE launches ADD COLUMN model TEXT;
 -- Its tasks wait for a person, who leaves the answer in the run directory.
 ALTER TABLE launches ADD COLUMN waiting INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX launches_waiting ON launches (launch) WHERE waiting = 1;

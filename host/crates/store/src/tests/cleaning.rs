@@ -138,7 +138,7 @@ fn what_the_database_was_made_to_name_outside_stays() {
         "INSERT INTO made VALUES ('../precious', 0), ('{}', 0), ('report/../../precious', 0), ('tree', 1), ('..', 1);
          UPDATE launches SET launch = launch; INSERT INTO launches SELECT '../..', state, wave, packet, lane, attempt,
          holder_pid, holder_started, holder_host, lease_until_ms, leased_ms, started_ms, ended_ms, outcome, message,
-         usage, wall_ms, exit_code, exit_signal, counted, freed_reason, reviewer, waiting FROM launches",
+         usage, wall_ms, exit_code, exit_signal, counted, freed_reason, reviewer, model, waiting FROM launches",
         absolute.display()
     );
     store.connection().execute_batch(&statements).unwrap();

@@ -74,6 +74,7 @@ pub(crate) fn slot(launch: &str, names: &[&str]) -> NewSlot {
         tasks: names.iter().map(|name| id(name)).collect(),
         lane: LaneId::new("scripted"),
         reviewer: ReviewerKind::Agent,
+        model: None,
         attempt: 1,
         holder: holder(),
         until_ms: 1_000,

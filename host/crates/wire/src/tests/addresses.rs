@@ -34,6 +34,7 @@ pub(super) fn get(url: &str) -> Outgoing {
         body: Vec::new(),
         timeout: Duration::from_secs(20),
         event_stream: false,
+        pause: None,
         response_cap: 0,
         sign: None,
     }

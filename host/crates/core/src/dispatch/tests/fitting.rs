@@ -94,7 +94,7 @@ fn a_task_whose_context_was_exceeded_is_split_once_and_that_costs_an_attempt() {
     let mut engine = dispatch(&[("a", 8)], 8);
     let first = launches(&engine.handle(packets_of(1, 1, 1_000), 0));
     let commands = engine.handle(settled(first[0].0, Outcome::ContextExceeded, vec![]), 0);
-    assert_eq!(splits(&commands), [(task(0), 500)]);
+    assert_eq!(splits(&commands), [(task(0), 999)]);
     let mut last_try = Dispatch::new(vec![lane("a", 1)], Limits { attempts: 1, ..limits(1) });
     let first = launches(&last_try.handle(packets(1, 1), 0));
     let commands = last_try.handle(settled(first[0].0, Outcome::ContextExceeded, vec![]), 0);

@@ -17,11 +17,39 @@ fn a_rate_limit_waits_for_the_latest_hint_and_gets_nothing_before() {
     let first = launches(&engine.handle(packets(3, 1), 1_000));
     let reading = Reading { retry_after_ms: Some(5_000), ..reading_of("requests", 10, 0, Some(90_000)) };
     let commands = engine.handle(limited(first[0].0, vec![reading]), 1_000);
-    assert_eq!(acts(commands), vec![Command::Wait { until_ms: 90_000 }]);
+    assert_eq!(acts(commands), vec![Command::Wait { until_ms: 6_000 }]);
     let commands = engine.handle(completed(&first[1]), 2_000);
-    assert_eq!(acts(commands), vec![Command::Wait { until_ms: 90_000 }], "one good launch does not reopen the lane");
+    assert_eq!(acts(commands), vec![Command::Wait { until_ms: 6_000 }], "one good launch does not reopen the lane");
+    // The cooldown ends as it was told; the window that is spent until later holds longer.
+    assert_eq!(wait_of(&engine.handle(Event::Woke, 6_000)), Some(90_000));
     assert!(launches(&engine.handle(Event::Woke, 89_999)).is_empty());
     assert_eq!(launches(&engine.handle(Event::Woke, 90_000)).len(), 1, "the width was halved");
+}
+
+#[test]
+fn a_spent_plan_outlasts_the_wait_that_is_told_beside_it() {
+    let mut engine = dispatch(&[("a", 1)], 1);
+    let slot = launches(&engine.handle(packets(1, 1), 0))[0].0;
+    let mut reading = Reading { retry_after_ms: Some(5_000), ..reading_of("requests", 10, 0, Some(2 * HOUR)) };
+    reading.limits[0].window_seconds = Some(5 * 3_600);
+    assert_eq!(wait_of(&engine.handle(limited(slot, vec![reading]), 0)), Some(2 * HOUR));
+}
+
+#[test]
+fn hosts_that_were_told_the_same_instant_do_not_come_back_in_step() {
+    let mut waits = Vec::new();
+    for stagger in [0.0, 0.5, 1.0] {
+        let mut engine = dispatch(&[("a", 1)], 1).staggered(stagger);
+        let slot = launches(&engine.handle(packets(1, 1), 0))[0].0;
+        let commands = engine.handle(limited(slot, vec![retry_after(30_000)]), 0);
+        let until_ms = wait_of(&commands).unwrap();
+        assert!(launches(&engine.handle(Event::Woke, until_ms - 1)).is_empty());
+        assert_eq!(launches(&engine.handle(Event::Woke, until_ms)).len(), 1);
+        waits.push(until_ms);
+        let shared = engine.share().lanes["a"].cooldown.clone();
+        assert_eq!(shared, None, "what is shared is the service's instant, which is over");
+    }
+    assert_eq!(waits, [30_000, 33_000, 36_000]);
 }
 
 #[test]
@@ -173,8 +201,11 @@ fn a_spent_plan_closes_the_lane_and_its_reset_is_kept_for_the_next_run() {
     assert_eq!(end_of(&commands), Some(End::Blocked(vec!["a: quota-exhausted: m; full again in 3600 s".to_owned()])));
     let mut next = dispatch(&[("a", 1)], 1);
     next.absorb(&engine.share(), 1_000);
-    assert_eq!(wait_of(&next.handle(packets(1, 1), 1_000)), Some(HOUR));
-    assert_eq!(launches(&next.handle(Event::Woke, HOUR)).len(), 1);
+    let Some(End::Blocked(causes)) = end_of(&next.handle(packets(1, 1), 1_000)) else { panic!("it waits for an hour") };
+    assert!(causes[0].contains("3599 s") && causes[0].contains("assize quota reset a"), "{causes:?}");
+    let mut later = dispatch(&[("a", 1)], 1);
+    later.absorb(&next.share(), HOUR);
+    assert_eq!(launches(&later.handle(packets(1, 1), HOUR)).len(), 1);
 }
 
 #[test]

@@ -220,3 +220,21 @@ fn draining_still_serves_what_runs() {
     engine.handle(Event::Drain, 0);
     assert_eq!(gone(&engine.handle(ask(1, 1, HOUR), 0)), [(1, 1)]);
 }
+
+#[test]
+fn before_the_service_is_heard_few_requests_go_and_its_first_answer_lets_the_others_go() {
+    let mut engine = engine_with(Vec::new(), 1);
+    let first: Vec<_> = (1..=8).flat_map(|request| gone(&engine.handle(ask(1, request, HOUR), 0))).collect();
+    assert_eq!(first, [(1, 1), (1, 2), (1, 3)]);
+    let commands = engine.handle(end(1, 2, false, vec![reading_of("requests", 5, 4, None)]), 100);
+    assert_eq!(gone(&commands), [(1, 4), (1, 5)], "what went before the limit was known counts");
+}
+
+#[test]
+fn a_service_that_names_no_limits_is_not_held_back_after_its_first_answer() {
+    let mut engine = engine_with(Vec::new(), 1);
+    for request in 1..=8 {
+        engine.handle(ask(1, request, HOUR), 0);
+    }
+    assert_eq!(gone(&engine.handle(end(1, 1, false, Vec::new()), 100)).len(), 5);
+}
