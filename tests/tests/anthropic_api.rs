@@ -76,13 +76,13 @@ fn without_a_key_nothing_is_sent() {
 }
 
 #[test]
-fn another_host_needs_its_own_grant() {
+fn a_host_that_the_users_own_section_names_needs_no_other_grant() {
     let scene = scene();
     let base = scene.api.scenario("ok");
     scene.machine.configure(&format!("[providers.anthropic]\nbase_url = \"{base}\"\n"));
     let args = ["run", "--no-deepening", "--provider", "anthropic", "--model", "claude-sonnet-5-5"];
-    scene.machine.assize(&args).env("ANTHROPIC_API_KEY", KEY).run().exits(3).says("--grant anthropic:host=127.0.0.1:");
-    assert!(scene.asked().is_empty());
+    scene.machine.assize(&args).env("ANTHROPIC_API_KEY", KEY).run().exits(0);
+    assert!(!scene.asked().is_empty());
 }
 
 #[test]

@@ -90,6 +90,13 @@ fn lane(settings: &Settings, catalog: &Catalog, name: &str, why: &str) -> Result
     }
     check_config(component, &config, &place)?;
     let lane = RunLane::new(name, provider, component, config, settings, catalog);
+    if component.said("snapshot") == Some("needed") && !lane.snapshot {
+        let message = format!(
+            "`{provider}` runs what the folder that it works in tells it to; it needs the copy of the repository, so leave \
+             --no-snapshot and `snapshot = false` out"
+        );
+        return Err(ConfigError::Value { place: format!("lane {name}"), message });
+    }
     Ok(RunLane { why: why.to_owned(), ..lane })
 }
 

@@ -40,8 +40,10 @@ const LEASE_MARGIN_MS: u64 = 60_000;
 const ERRORS_SHOWN: usize = 8;
 /// Tokens of a prompt beside the files: rules, lenses, tasks and the form of the answer.
 const FRAME_TOKENS: u64 = 3_000;
+/// A run that can start nothing for longer does not sit idle, unless it was given a deadline to wait until.
+const MOST_IDLE_MS: u64 = 60 * 60_000;
 /// Waits that are shorter are not told.
-const WAIT_TOLD_MS: u64 = 2_000;
+const WAIT_TOLD_MS: u64 = 1_000;
 
 /// A run's dispatching.
 pub(super) struct Dispatcher<'a> {
@@ -66,6 +68,8 @@ pub(super) struct Dispatcher<'a> {
     told_wait_ms: u64,
     /// Whether a file changed under a reviewer, so that the repository must be surveyed again.
     pub(super) sources_changed: bool,
+    /// When something could be started again, where that is too far away to wait for.
+    pub(super) idle_until_ms: Option<u64>,
 }
 
 /// A slot that runs.
@@ -124,6 +128,7 @@ impl<'a> Dispatcher<'a> {
             progress: Progress { done: 0, total: 0, done_here: 0, began_ms: clock::now_ms(), findings },
             told_wait_ms: 0,
             sources_changed: false,
+            idle_until_ms: None,
             audit: parts.audit,
             reporter: parts.reporter,
             interrupts: parts.interrupts,
@@ -277,6 +282,12 @@ impl<'a> Dispatcher<'a> {
             }
         }
         self.audit.store.note_admissions(&notes)?;
+        let idle = next.end.is_none() && self.engine.in_flight() == 0 && self.shared.deadline_ms.is_none();
+        let far = next.wake_ms.filter(|at| at.saturating_sub(clock::now_ms()) > MOST_IDLE_MS);
+        if let (true, Some(until_ms)) = (idle, far) {
+            self.idle_until_ms = Some(until_ms);
+            next.end = Some(End::Deadline);
+        }
         self.tell_wait(&next);
         Ok(next)
     }
@@ -516,6 +527,7 @@ fn ready_packets(pending: &[&TaskRow]) -> Vec<ReadyPacket> {
     plan_packets(&tasks, &PacketOptions::default())
         .iter()
         .map(|packet| ReadyPacket {
+            avoid: packet.tasks.iter().find_map(|id| rows.get(id)?.task.deepening.as_ref()?.source_lane.clone()),
             tasks: packet.tasks.iter().filter_map(ready).collect(),
             tokens: packet.estimated_tokens.saturating_add(FRAME_TOKENS),
         })

@@ -172,7 +172,8 @@ impl LaunchMeter {
             let ended = RequestEnded {
                 slot,
                 request: RequestKey(seen.ticket),
-                rate_limited: matches!(seen.status, Some(429 | 503 | 529)),
+                // That a service is overloaded is told by the end of the launch, which knows how it went on.
+                rate_limited: seen.status == Some(429),
                 readings,
                 input_tokens: Some(input),
                 output_tokens: Some(output),

@@ -194,13 +194,20 @@ async fn review(
     run.spent.micro_usd = run.spent.micro_usd.saturating_add(spent.micro_usd);
     let again = dispatcher.sources_changed;
     let interrupted = dispatcher.was_interrupted();
+    let idle_until_ms = dispatcher.idle_until_ms;
     let end = match end {
         _ if interrupted => RunEnd::Interrupted,
         End::Complete => still_waiting(audit)?.map_or(RunEnd::Complete, RunEnd::Incomplete),
         End::Waiting => RunEnd::Incomplete(still_waiting(audit)?.unwrap_or_default()),
         End::Drained => RunEnd::Interrupted,
         End::Budget(which) => RunEnd::Paused(budget_spent(&which)),
-        End::Deadline => RunEnd::Paused("the deadline (--deadline) has come".to_owned()),
+        End::Deadline => RunEnd::Paused(match idle_until_ms {
+            Some(at) => format!(
+                "limits leave no room for anything before {}; run again then, or say with --deadline how long to wait",
+                crate::clock::rfc3339(at)
+            ),
+            None => "the deadline (--deadline) has come".to_owned(),
+        }),
         End::Blocked(causes) => RunEnd::Incomplete(causes),
     };
     Ok((end, again))

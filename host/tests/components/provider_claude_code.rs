@@ -28,7 +28,7 @@ async fn claude_is_started_with_these_flags_and_the_prompt_on_its_input() {
     let run = planned("{}").await;
     assert_eq!((run.program.as_str(), args(&run).as_str()), ("claude", FLAGS));
     assert_eq!((run.stdin.clone(), run.cwd.as_str(), run.home.as_str()), (Stdin::Prompt, "repo", "launch"));
-    assert_eq!((run.timeout_ms, run.files.len(), run.gateway.is_none()), (9_000, 0, true));
+    assert_eq!((run.timeout_ms, run.files.len(), run.gateway.is_some()), (9_000, 0, true));
     assert!(!format!("{run:?}").contains(PROMPT), "arguments are seen by every user of the machine");
 }
 
@@ -53,7 +53,7 @@ async fn configuration_adds_flags_and_never_takes_one_away() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_variables_that_it_requests_are_inherited() {
-    let run = planned("{}").await;
+    let run = planned(r#"{"gateway": false}"#).await;
     let requests = &provider("claude-code").description().requests;
     let secrets: Vec<&str> = requests.iter().filter(|r| r.kind == "secret").map(|r| r.name.as_str()).collect();
     assert_eq!(inherited(&run), secrets);
@@ -68,7 +68,7 @@ async fn only_the_variables_that_it_requests_are_inherited() {
         })
         .collect();
     assert!(fixed.contains(&r#"CLAUDE_CODE_MAX_RETRIES=Literal("0")"#.to_owned()), "{fixed:?}");
-    let user = planned(r#"{"login": "user"}"#).await;
+    let user = planned(r#"{"login": "user", "gateway": false}"#).await;
     assert_eq!((user.home.as_str(), inherited(&user)), ("user", vec!["ANTHROPIC_BASE_URL"]));
 }
 

@@ -50,6 +50,7 @@ impl Launch for GeminiLaunch {
             extra: vec![
                 ("reviewer".to_owned(), "agent".to_owned()),
                 ("width".to_owned(), "4".to_owned()),
+                ("snapshot".to_owned(), "needed".to_owned()),
                 ("models".to_owned(), derive_models()),
             ],
         }

@@ -62,7 +62,7 @@ impl Launch for OpencodeLaunch {
             ]
             .map(request)
             .to_vec(),
-            extra: [("reviewer", "agent"), ("width", "2"), ("models", &models)]
+            extra: [("reviewer", "agent"), ("width", "2"), ("snapshot", "needed"), ("models", &models)]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec(),
         }

@@ -7,6 +7,8 @@ use crate::plugin::{Limit, Reading};
 
 /// First cooldown without any hint, doubled each time.
 const FIRST_COOLDOWN_MS: u64 = 60_000;
+/// The same where the service was overloaded and no limit was met: that is mostly over within seconds.
+const FIRST_OVERLOAD_MS: u64 = 5_000;
 /// Longest cooldown without any hint.
 const LONGEST_COOLDOWN_MS: u64 = 15 * 60_000;
 
@@ -56,9 +58,10 @@ pub(super) fn staggered_ms(pause_ms: u64, stagger: f64) -> u64 {
 }
 
 /// The end of a cooldown without a hint, after so many rate outcomes in a row.
-pub(super) fn guessed_end(rate_outcomes: u32, jitter: f64, now_ms: u64) -> u64 {
+pub(super) fn guessed_end(rate_outcomes: u32, overloaded: bool, jitter: f64, now_ms: u64) -> u64 {
     let doublings = rate_outcomes.saturating_sub(1).min(8);
-    let pause = (FIRST_COOLDOWN_MS << doublings).min(LONGEST_COOLDOWN_MS);
+    let first = if overloaded { FIRST_OVERLOAD_MS } else { FIRST_COOLDOWN_MS };
+    let pause = (first << doublings).min(LONGEST_COOLDOWN_MS);
     // Ten per cent either way, so that lanes and hosts do not come back in step.
     let factor = 0.9 + 0.2 * if jitter.is_nan() { 0.5 } else { jitter.clamp(0.0, 1.0) };
     now_ms.saturating_add((pause as f64 * factor) as u64)

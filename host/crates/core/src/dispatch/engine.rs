@@ -148,7 +148,8 @@ impl Dispatch {
         self.ended = false;
         for packet in packets {
             let tasks = packet.tasks.into_iter().map(|task| self.know(task)).collect();
-            let (not_on, refused_by) = (None, BTreeSet::new());
+            let not_on = packet.avoid.and_then(|name| self.lanes.iter().position(|lane| lane.spec.name == name));
+            let refused_by = BTreeSet::new();
             self.enqueue(Waiting { tasks, tokens: packet.tokens, ran: false, not_on, refused_by }, commands);
         }
     }

@@ -44,6 +44,8 @@ pub struct Packet {
     pub tasks: Vec<PacketTask>,
     /// Estimated tokens of its prompt: at most the sum of its tasks, because they share files.
     pub tokens: u64,
+    /// The lane whose work it looks at again: another one goes first, while there is one.
+    pub avoid: Option<String>,
 }
 
 /// A task of a packet.

@@ -80,6 +80,8 @@ pub(super) struct RateOutcome<'a> {
     pub(super) hint_ms: Option<u64>,
     pub(super) jitter: f64,
     pub(super) reason: &'a str,
+    /// The service had too much to do; no limit was met.
+    pub(super) overloaded: bool,
 }
 
 /// A lane.
@@ -228,7 +230,7 @@ impl Lane {
             self.set_width((self.width / 2).max(1), now_ms);
             self.probe = Probe::None;
         }
-        let guessed = news.then(|| guessed_end(self.rate_outcomes, outcome.jitter, now_ms));
+        let guessed = news.then(|| guessed_end(self.rate_outcomes, outcome.overloaded, outcome.jitter, now_ms));
         let Some(until_ms) = outcome.hint_ms.or(guessed) else { return };
         let (reason, hinted) = (outcome.reason.to_owned(), outcome.hint_ms.is_some());
         let cooldown = Cooldown { until_ms, reason, hinted, spent: false };

@@ -235,7 +235,8 @@ impl Dispatch {
         if ended.rate_limited {
             let hint_ms = hinted_end(&ended.readings, now_ms);
             let reason = "rate-limited";
-            lane.throttle(&RateOutcome { epoch: held.epoch, hint_ms, jitter: ended.jitter, reason }, now_ms);
+            let outcome = RateOutcome { epoch: held.epoch, hint_ms, jitter: ended.jitter, reason, overloaded: false };
+            lane.throttle(&outcome, now_ms);
             self.tell_closed(at, false, commands);
         }
     }

@@ -67,7 +67,8 @@ impl Dispatch {
         match outcome {
             Outcome::RateLimited | Outcome::Overloaded => {
                 let reason = outcome.as_str();
-                lane.throttle(&RateOutcome { epoch: running.epoch, hint_ms, jitter: settled.jitter, reason }, now_ms);
+                let (epoch, jitter, overloaded) = (running.epoch, settled.jitter, outcome == Outcome::Overloaded);
+                lane.throttle(&RateOutcome { epoch, hint_ms, jitter, reason, overloaded }, now_ms);
             }
             Outcome::QuotaExhausted => {
                 let left = hint_ms.map(|at| format!("; full again in {} s", at.saturating_sub(now_ms).div_ceil(1_000)));

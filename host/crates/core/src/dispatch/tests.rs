@@ -27,7 +27,8 @@ fn task(n: usize) -> TaskId {
 /// Packets of so many tasks of so many tokens each.
 fn packets_of(count: usize, size: usize, tokens: u64) -> Event {
     let task = |n| PacketTask { task: task(n), attempts: 0, tokens };
-    let packet = |p| Packet { tasks: (p * size..(p + 1) * size).map(task).collect(), tokens: tokens * size as u64 };
+    let packet =
+        |p| Packet { avoid: None, tasks: (p * size..(p + 1) * size).map(task).collect(), tokens: tokens * size as u64 };
     Event::Ready((0..count).map(packet).collect())
 }
 

@@ -13,6 +13,8 @@ use crate::plugin::Reading;
 const MOST_VIOLATIONS: usize = 20;
 /// The shortest cooldown that the service has not named: a minute less its jitter.
 const SHORTEST_GUESS_MS: u64 = 54_000;
+/// The same where no limit was met: five seconds less its jitter.
+const SHORTEST_OVERLOAD_MS: u64 = 4_500;
 /// Tokens of a prompt over their estimate up to which a budget holds.
 const BUDGET_HEADROOM: f64 = 1.25;
 
@@ -93,7 +95,9 @@ impl Laws {
             Some(after) => now_ms.saturating_add(after),
             // A reset may have been named, which only the dispatcher reads.
             None if !heard.reading.limits.is_empty() => return,
-            None if is_open && heard.began_ms > cooling.since_ms => now_ms + SHORTEST_GUESS_MS,
+            None if is_open && heard.began_ms > cooling.since_ms => {
+                now_ms + if heard.by.is_some() { SHORTEST_GUESS_MS } else { SHORTEST_OVERLOAD_MS }
+            }
             None => return,
         };
         if until_ms > cooling.until_ms {

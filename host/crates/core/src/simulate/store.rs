@@ -111,6 +111,7 @@ impl Store {
         };
         let tasks: Vec<PacketTask> = self.rows.iter().filter_map(waits).collect();
         let packet = |tasks: &[PacketTask]| Packet {
+            avoid: None,
             tokens: tasks.iter().fold(0, |sum: u64, task| sum.saturating_add(task.tokens)),
             tasks: tasks.to_vec(),
         };

@@ -6,7 +6,11 @@ fn drawn(spec: LaneSpec, tokens: u64, seen: &[(u64, Option<SlotUsage>)]) -> Vec<
     let windows = [Dimension::Requests, Dimension::InputTokens].map(|d| window(d, 1_000_000_000, MINUTE)).to_vec();
     let spec = LaneSpec { windows, margin: 1.0, ..spec };
     let mut engine = Dispatch::new(vec![spec], limits(1));
-    let packet = |n: usize, tokens| Packet { tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }], tokens };
+    let packet = |n: usize, tokens| Packet {
+        avoid: None,
+        tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }],
+        tokens,
+    };
     let mut sizes: Vec<u64> = seen.iter().map(|(tokens, _)| *tokens).collect();
     sizes.push(tokens);
     let mut commands =

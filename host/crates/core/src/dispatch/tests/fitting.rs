@@ -38,7 +38,7 @@ fn a_packet_that_fits_no_lane_is_halved_until_it_does() {
 fn a_packet_is_no_larger_than_the_sum_of_its_tasks_and_its_parts_no_larger_than_it() {
     let tasks: Vec<PacketTask> = (0..4).map(|n| part(n, 600)).collect();
     let mut engine = Dispatch::new(vec![sized("a", 1_000)], limits(8));
-    let commands = engine.handle(Event::Ready(vec![Packet { tasks, tokens: 650 }]), 0);
+    let commands = engine.handle(Event::Ready(vec![Packet { avoid: None, tasks, tokens: 650 }]), 0);
     assert_eq!(launches(&commands)[0].2.len(), 4, "they share their files");
 }
 

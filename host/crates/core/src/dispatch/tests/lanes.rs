@@ -78,19 +78,29 @@ fn a_hint_of_centuries_is_cut_to_a_month() {
 
 #[test]
 fn without_a_hint_the_cooldown_doubles_up_to_its_cap() {
+    assert_eq!(unhinted_waits(Outcome::RateLimited), [60, 120, 240, 480, 900, 900]);
+}
+
+#[test]
+fn a_service_that_is_overloaded_is_asked_again_within_seconds() {
+    assert_eq!(unhinted_waits(Outcome::Overloaded), [5, 10, 20, 40, 80, 160]);
+}
+
+/// Seconds of the first cooldowns when nothing but this comes.
+fn unhinted_waits(outcome: Outcome) -> Vec<u64> {
     let mut engine = dispatch(&[("a", 1)], 1);
     let mut now = 0;
     let mut commands = engine.handle(packets(1, 1), now);
     let mut waits = Vec::new();
     for _ in 0..6 {
         let slot = launches(&commands)[0].0;
-        commands = engine.handle(settled(slot, Outcome::Overloaded, vec![]), now);
+        commands = engine.handle(settled(slot, outcome, vec![]), now);
         let until = wait_of(&commands).unwrap();
         waits.push((until - now) / 1_000);
         now = until;
         commands = engine.handle(Event::Woke, now);
     }
-    assert_eq!(waits, [60, 120, 240, 480, 900, 900]);
+    waits
 }
 
 #[test]
@@ -206,6 +216,20 @@ fn a_spent_plan_closes_the_lane_and_its_reset_is_kept_for_the_next_run() {
     let mut later = dispatch(&[("a", 1)], 1);
     later.absorb(&next.share(), HOUR);
     assert_eq!(launches(&later.handle(packets(1, 1), HOUR)).len(), 1);
+}
+
+#[test]
+fn a_second_look_goes_to_another_lane_while_there_is_one() {
+    let packet = |n| Packet { avoid: Some("a".to_owned()), ..packets_of_one(n) };
+    let mut engine = dispatch(&[("a", 2), ("b", 2)], 4);
+    let launched = launches(&engine.handle(Event::Ready(vec![packet(0)]), 0));
+    assert_eq!(launched[0].1, "b");
+    let mut alone = dispatch(&[("a", 2)], 4);
+    assert_eq!(launches(&alone.handle(Event::Ready(vec![packet(0)]), 0))[0].1, "a");
+}
+
+fn packets_of_one(n: usize) -> Packet {
+    Packet { avoid: None, tasks: vec![PacketTask { task: task(n), attempts: 0, tokens: 1 }], tokens: 1 }
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn a_task_is_parked_after_its_tries_and_the_rest_goes_on() {
 fn tries_of_earlier_runs_count() {
     let mut engine = dispatch(&[("a", 1)], 1);
     let old = PacketTask { task: task(0), attempts: 2, tokens: 1 };
-    let commands = engine.handle(Event::Ready(vec![Packet { tasks: vec![old], tokens: 1 }]), 0);
+    let commands = engine.handle(Event::Ready(vec![Packet { avoid: None, tasks: vec![old], tokens: 1 }]), 0);
     assert!(matches!(commands[0], Command::Launch { attempt: 3, .. }));
     let slot = launches(&commands)[0].0;
     assert_eq!(parked(&engine.handle(settled(slot, Outcome::NoResults, vec![]), 0)).len(), 1);

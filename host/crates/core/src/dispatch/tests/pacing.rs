@@ -106,7 +106,8 @@ fn a_slot_that_one_lanes_windows_refuse_goes_to_the_next_lane_that_fits_now() {
 #[test]
 fn small_packets_do_not_starve_a_large_one_at_the_window_it_waits_for() {
     let mut engine = engine_with(vec![window(Dimension::InputTokens, 1_000, MINUTE)]);
-    let packet = |n, tokens| Packet { tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }], tokens };
+    let packet =
+        |n, tokens| Packet { avoid: None, tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }], tokens };
     let order = vec![packet(0, 500), packet(1, 900), packet(2, 100)];
     let first = engine.handle(Event::Ready(order), 0);
     assert_eq!(launches(&first).len(), 1, "the third would fit but is behind");
@@ -123,7 +124,8 @@ fn a_packet_for_another_lane_of_the_account_does_not_overtake_at_a_shared_window
         ..paced(vec![window(Dimension::InputTokens, 1_000, MINUTE)], 9)
     };
     let mut engine = Dispatch::new(vec![of("small", 600), of("large", 9_000)], limits(9));
-    let packet = |n, tokens| Packet { tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }], tokens };
+    let packet =
+        |n, tokens| Packet { avoid: None, tasks: vec![PacketTask { task: task(n), attempts: 0, tokens }], tokens };
     let first = engine.handle(Event::Ready(vec![packet(0, 500), packet(1, 900), packet(2, 100)]), 0);
     assert_eq!(launches(&first).len(), 1);
     let next = launches(&engine.handle(Event::Woke, wait_of(&first).unwrap()));

@@ -187,7 +187,7 @@ fn a_launch_does_not_overtake_a_request_that_waits() {
     let mut engine = Dispatch::new(vec![paced(vec![window(Dimension::Tokens, 200, MINUTE)])], limits(2));
     engine.handle(packets(1, 1), 0);
     engine.handle(ask(1, 1, HOUR), 0);
-    let small = Packet { tasks: vec![PacketTask { task: task(7), attempts: 0, tokens: 7 }], tokens: 7 };
+    let small = Packet { avoid: None, tasks: vec![PacketTask { task: task(7), attempts: 0, tokens: 7 }], tokens: 7 };
     engine.handle(ask(1, 2, HOUR), 0);
     assert!(launches(&engine.handle(Event::Ready(vec![small]), 0)).is_empty(), "its first request would fit");
     let freed = engine.handle(settled(SlotKey(1), Outcome::Completed, vec![task(0)]), 0);

@@ -132,7 +132,7 @@ impl Run {
                 tasks.push(PacketTask { task, attempts: 0, tokens });
             }
             let sum: u64 = tasks.iter().map(|task| task.tokens).sum();
-            packets.push(Packet { tokens: sum - self.random.below(sum / 3), tasks });
+            packets.push(Packet { avoid: None, tokens: sum - self.random.below(sum / 3), tasks });
         }
         packets
     }

@@ -103,9 +103,9 @@ fn what_goes_to_a_lane_that_cools_down_is_a_violation() {
     laws.sends("api", BEGIN_MS + 9_999);
     assert_eq!(laws.violations.len(), 1);
     laws.heard("api", &news(None, BEGIN_MS + 20_000, None), BEGIN_MS + 20_000);
-    laws.sends("api", BEGIN_MS + 73_999);
-    assert_eq!(laws.violations.len(), 2, "nobody named an end, so it is a minute less the jitter");
-    laws.sends("api", BEGIN_MS + 74_000);
+    laws.sends("api", BEGIN_MS + 24_499);
+    assert_eq!(laws.violations.len(), 2, "nobody named an end of the overload, so it is five seconds less the jitter");
+    laws.sends("api", BEGIN_MS + 24_500);
     assert_eq!(laws.violations.len(), 2);
 }
 
