@@ -49,7 +49,7 @@ fn blocks_then_completes(scenario: &str, reasons: &[&str]) {
     assert_eq!(launches(&machine), 1, "a lane that is closed gets nothing more");
     assert_eq!(machine.status()["tasks"]["parked"], 0);
     // A plan that was spent is remembered; a person who has bought more says so.
-    machine.assize(&["quota", "reset"]).run().exits(0);
+    machine.bare().args(["quota", "reset"]).run().exits(0);
     run(&machine, "scenario-ok", &[]).exits(0);
     machine.each_task_once();
 }

@@ -1,4 +1,5 @@
 //! `assize simulate`: scenarios through the real binary.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ fn every_example_keeps_every_law() {
     files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
     assert!(files.len() >= 2);
     for file in files {
-        let end = machine.assize(&["simulate", "--seeds", "2"]).args([&file]).run().exits(0);
+        let end = machine.bare().args(["simulate", "--seeds", "2"]).args([&file]).run().exits(0);
         assert!(end.stdout.contains("every law held in 2 replays"), "{}", end.stdout);
     }
 }
@@ -49,7 +50,7 @@ fn every_example_keeps_every_law() {
 #[test]
 fn it_prints_the_makespan_beside_the_bound_and_barrier_waves() {
     let (machine, file) = with_file(SMALL);
-    let value = machine.assize(&["simulate", "--json"]).args([&file]).run().exits(0).json();
+    let value = machine.bare().args(["simulate", "--json"]).args([&file]).run().exits(0).json();
     let replay = &value["replays"][0];
     assert_eq!((replay["seed"].as_u64(), replay["tasks"]["done"].as_u64()), (Some(3), Some(12)));
     let figures = &replay["figures"];
@@ -64,7 +65,8 @@ fn it_prints_the_makespan_beside_the_bound_and_barrier_waves() {
 #[test]
 fn one_seed_gives_one_and_the_same_replay() {
     let (machine, file) = with_file(SMALL);
-    let run = |seed: &str| machine.assize(&["simulate", "--json", "--seed", seed]).args([&file]).run().exits(0).stdout;
+    let run =
+        |seed: &str| machine.bare().args(["simulate", "--json", "--seed", seed]).args([&file]).run().exits(0).stdout;
     assert_eq!(run("7"), run("7"));
     assert_ne!(run("7"), run("8"));
     assert!(fs::read_dir(machine.repo()).unwrap().next().is_none(), "it leaves nothing behind");
@@ -73,7 +75,7 @@ fn one_seed_gives_one_and_the_same_replay() {
 #[test]
 fn a_random_scenario_is_replayed_by_its_number() {
     let machine = Machine::new();
-    let value = machine.assize(&["simulate", "--random", "11", "--json"]).run().exits(0).json();
+    let value = machine.bare().args(["simulate", "--random", "11", "--json"]).run().exits(0).json();
     assert_eq!(value["replays"][0]["seed"].as_u64(), Some(11));
 }
 
@@ -86,12 +88,12 @@ fn a_file_that_cannot_be_used_is_refused_with_key_and_place() {
         ("latency_ms = { median = 4000", "latency_ms = { median = 0", &["lane api.service.latency_ms", "median"]),
     ] {
         let (machine, file) = with_file(&SMALL.replace(from, to));
-        let end = machine.assize(&["simulate"]).args([&file]).run().exits(2);
+        let end = machine.bare().args(["simulate"]).args([&file]).run().exits(2);
         for word in words.iter().chain(&["scenario.toml"]) {
             assert!(end.stderr.contains(word), "{to}: {word} is not in {}", end.stderr);
         }
     }
     let machine = Machine::new();
-    machine.assize(&["simulate", "nowhere.toml"]).run().exits(2);
-    machine.assize(&["simulate"]).run().exits(2);
+    machine.bare().args(["simulate", "nowhere.toml"]).run().exits(2);
+    machine.bare().args(["simulate"]).run().exits(2);
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 wit_bindgen::generate!({ path: "../../wit/v0.1", world: "provider-plugin" });
 
-use assize::plugin::effects::{Effect, Event, Responded, SendRequest, Value as Header};
+use assize::plugin::effects::{Effect, Event, Piece, Responded, SendRequest, Value as Header};
 use assize::plugin::types::{Description, PluginError, Request, Service};
 use exports::assize::plugin::plugin::Guest as Plugin;
 use exports::assize::plugin::provider::{Conclusion, Guest, GuestLaunch, Launch, LaunchRequest, Outcome, Step, Usage};
@@ -54,10 +54,7 @@ impl GuestLaunch for Asked {
         let wish = SendRequest {
             method: "POST".into(),
             url: format!("{base}/chat/completions"),
-            headers: vec![(
-                "content-type".into(),
-                Header::Text(vec![assize::plugin::effects::Piece::Literal("application/json".into())]),
-            )],
+            headers: vec![("content-type".into(), Header::Text(vec![Piece::Literal("application/json".into())]))],
             body: body.to_string().into_bytes(),
             timeout_ms: request.timeout_ms,
             event_stream: false,
@@ -70,7 +67,10 @@ impl GuestLaunch for Asked {
         Ok(match (self.0.take(), event) {
             (Some(wish), None) => Step::Perform(Effect::SendRequest(wish)),
             (None, Some(Event::Responded(response))) => Step::Done(conclude(&response)),
-            (None, Some(Event::Failed(failure))) => Step::Done(said(Outcome::Overloaded, failure.message)),
+            (None, Some(Event::Failed(failure))) => Step::Done(match failure.kind.as_str() {
+                "unreachable" | "timeout" => said(Outcome::Overloaded, failure.message),
+                _ => said(Outcome::Misconfigured, failure.message),
+            }),
             _ => return Err(PluginError::Internal("this event answers nothing".into())),
         })
     }

@@ -131,6 +131,7 @@ struct Checked {
 async fn look_at_program(settings: &Settings, lane: &RunLane, checked: &mut Checked) {
     let Some(program) = lane.program() else {
         checked.lines.push("program: none is launched".to_owned());
+        checked.value["program"] = serde_json::Value::Null;
         return;
     };
     let resolved = match resolve_program(&program, settings.environment.path(), &settings.root) {

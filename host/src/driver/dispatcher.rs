@@ -477,11 +477,6 @@ impl<'a> Dispatcher<'a> {
         self.interrupted > 0
     }
 
-    /// Launches that were started.
-    pub(super) fn launched(&self) -> u32 {
-        self.engine.launched()
-    }
-
     /// What was spent.
     pub(super) fn spent(&self) -> Spent {
         self.engine.spent()

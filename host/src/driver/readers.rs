@@ -14,18 +14,29 @@ impl Readers {
         Self(components)
     }
 
-    /// What the first reader that knows the evidence makes of it. A reader that fails costs its reading only.
+    /// What the first reader that knows the evidence makes of it; where it says no more than that a limit said no, the next ones
+    /// may know when it is over. A reader that fails costs its reading only.
     pub(super) async fn read(&self, evidence: &Evidence) -> Vec<Reading> {
         let mut evidence = evidence.clone();
         if evidence.received_at_ms == 0 {
             evidence.received_at_ms = clock::now_ms();
         }
         let call = CallContext { now_ms: evidence.received_at_ms, ..CallContext::default() };
+        let mut readings = Vec::new();
         for component in &self.0 {
             if let Ok(Some(reading)) = component.plugin.read_limits(&evidence, &call).await {
-                return vec![reading];
+                let enough = !reading.throttled || names_an_end(&reading);
+                readings.push(reading);
+                if enough {
+                    break;
+                }
             }
         }
-        Vec::new()
+        readings
     }
+}
+
+/// Whether a reading says when a limit is over.
+fn names_an_end(reading: &Reading) -> bool {
+    reading.retry_after_ms.is_some() || reading.limits.iter().any(|limit| limit.resets_at_ms.is_some())
 }

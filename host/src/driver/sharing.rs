@@ -107,11 +107,6 @@ impl Engine {
         self.engine.lanes()
     }
 
-    /// Launches that were started.
-    pub(super) fn launched(&self) -> u32 {
-        self.engine.launched()
-    }
-
     /// What the run has spent.
     pub(super) fn spent(&self) -> Spent {
         self.engine.spent()

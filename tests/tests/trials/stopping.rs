@@ -137,11 +137,7 @@ fn a_plan_that_is_spent_in_the_midst_leaves_a_report_and_a_way_to_go_on() {
     assert_eq!(machine.status()["tasks"]["parked"], 0, "a spent plan costs no attempt");
 
     // Until it is full again, another run asks nobody and says until when.
-    let call = machine.assize(&args).env("OPENAI_API_KEY", KEY).limit(Duration::from_secs(60));
-    let mut waiting = call.start();
-    waiting.line(|line| line.starts_with("waiting until")).expect("it says until when");
-    waiting.signal(Signal::INT);
-    waiting.wait().exits(130);
+    run().exits(3).says("full again in").says("assize quota reset codex");
     assert_eq!(fs::metadata(machine.at("data/count")).unwrap().len(), launched);
 
     // Somebody pays and says so; what was done is not done again.
