@@ -10,5 +10,6 @@ mod import;
 mod json;
 mod ledger;
 mod paths;
+mod stop;
 mod streams;
 mod values;
