@@ -70,7 +70,8 @@ fn whatever_a_program_does_where_it_works_the_checkout_is_as_it_was() {
     machine.each_task_once();
     let place = cwd(&machine);
     assert!(!place.starts_with(machine.repo()), "it works in {}", place.display());
-    assert!(fs::read_to_string(place.join("app/go.py")).unwrap().contains("evil"), "the deed was done");
+    assert!(end.stderr.contains("paths of the copy"), "the deed was done and told: {}", end.stderr);
+    assert!(!fs::read_to_string(place.join("app/go.py")).unwrap().contains("evil"), "and undone");
     assert!(machine.tree() == before);
     assert!(!end.stderr.contains("while reviewers ran"), "{}", end.stderr);
     assert!(!end.stderr.contains("surveying again"), "{}", end.stderr);

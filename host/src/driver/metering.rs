@@ -39,6 +39,8 @@ pub(super) struct Tally {
     pub cached: u64,
     /// Model that answered last.
     pub model: Option<String>,
+    /// Requests that found no room and went nowhere.
+    pub turned_away: u64,
     /// Status of the first request that the service refused.
     pub refused: Option<u16>,
 }
@@ -47,7 +49,8 @@ impl Tally {
     /// The usage of a launch: what its provider said, completed by what was seen.
     pub(super) fn complete(&self, said: Option<Usage>) -> Option<Usage> {
         if self.requests == 0 {
-            return said;
+            // What we turned away reached no service, whatever its sender thinks.
+            return said.filter(|_| self.turned_away == 0);
         }
         let mut usage = said.unwrap_or_default();
         let fresh = self.input.saturating_sub(self.cached);
@@ -150,7 +153,10 @@ impl LaunchMeter {
                 lock(&self.tally).requests += 1;
                 Verdict::Go(request.0)
             }
-            refused => refused,
+            refused => {
+                lock(&self.tally).turned_away += 1;
+                refused
+            }
         }
     }
 
