@@ -41,7 +41,9 @@ impl Engine {
     ) -> Result<(Self, Option<String>), StoreError> {
         let specs: Vec<LaneSpec> = lanes.iter().map(|lane| lane.spec.clone()).collect();
         let known_as = specs.iter().map(|spec| (spec.name.clone(), known_as(spec))).collect();
-        let engine = Dispatch::new(specs, limits).staggered(super::jitter(&format!("{}", std::process::id())));
+        // In containers all processes may have one number; they hardly start in one millisecond, too.
+        let own = format!("{} {}", std::process::id(), crate::clock::now_ms());
+        let engine = Dispatch::new(specs, limits).staggered(super::jitter(&own));
         if lanes.iter().all(|lane| lane.spec.account.is_empty()) {
             return Ok((Self { engine, quota: None, known_as }, None));
         }

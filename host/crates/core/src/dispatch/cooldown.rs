@@ -47,14 +47,24 @@ pub(super) fn hinted_end(readings: &[Reading], now_ms: u64) -> Option<u64> {
     retry.chain(resets).filter(|at| *at > now_ms).max().map(|at| at.min(now_ms.saturating_add(LONGEST_HINT_MS)))
 }
 
-/// Part of a named pause by which hosts come back one after the other, and the most of it.
+/// Part of a named pause by which hosts come back one after the other, and the least and the most of it: less than about
+/// the length of a request would not tell them apart.
 const STAGGER_SHARE: f64 = 0.2;
+const LEAST_STAGGER_MS: f64 = 1_000.0;
 const LONGEST_STAGGER_MS: f64 = 10_000.0;
+/// Its multiples are spread evenly over whatever is left of them beside whole numbers.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// How much later than the service said this host comes back, so that hosts that were told the same instant do not return
-/// in step. `stagger` is the host's own place in that room, from 0 to 1.
-pub(super) fn staggered_ms(pause_ms: u64, stagger: f64) -> u64 {
-    ((pause_ms as f64 * STAGGER_SHARE).min(LONGEST_STAGGER_MS) * stagger) as u64
+/// in step. `stagger` is the host's own, from 0 to 1; 0 is a host that is alone. Its place in the room is another one each
+/// time, so that two hosts that came back together once do not do so again.
+pub(super) fn staggered_ms(pause_ms: u64, stagger: f64, cooldowns: u64) -> u64 {
+    if pause_ms == 0 || stagger <= 0.0 {
+        return 0;
+    }
+    let room = (pause_ms as f64 * STAGGER_SHARE).clamp(LEAST_STAGGER_MS, LONGEST_STAGGER_MS);
+    let place = ((stagger * 255.0 + 1.0) * GOLDEN * (cooldowns % 1_000 + 1) as f64).fract();
+    (room * place) as u64
 }
 
 /// The end of a cooldown without a hint, after so many rate outcomes in a row.

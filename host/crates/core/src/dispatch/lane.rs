@@ -322,7 +322,7 @@ impl Lane {
         if !self.is_closed() && self.cools_until().is_none_or(|at| at < cooldown.until_ms) {
             // An end that was guessed is spread already.
             let pause = if cooldown.hinted { cooldown.until_ms.saturating_sub(now_ms) } else { 0 };
-            self.late_ms = staggered_ms(pause, self.stagger);
+            self.late_ms = staggered_ms(pause, self.stagger, self.epoch);
             self.state = LaneState::Cooling(cooldown);
         }
     }

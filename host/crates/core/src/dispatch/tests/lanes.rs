@@ -49,7 +49,10 @@ fn hosts_that_were_told_the_same_instant_do_not_come_back_in_step() {
         let shared = engine.share().lanes["a"].cooldown.clone();
         assert_eq!(shared, None, "what is shared is the service's instant, which is over");
     }
-    assert_eq!(waits, [30_000, 33_000, 36_000]);
+    assert_eq!(waits[0], 30_000, "a host that is alone comes back as it was told");
+    assert!(waits.iter().all(|wait| (30_000..=36_000).contains(wait)), "{waits:?}");
+    let apart = |a: usize, b: usize| waits[a].abs_diff(waits[b]) >= 500;
+    assert!(apart(0, 1) && apart(1, 2) && apart(0, 2), "{waits:?}");
 }
 
 #[test]
