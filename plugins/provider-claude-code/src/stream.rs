@@ -210,7 +210,6 @@ fn busiest_model(event: &Value) -> Option<String> {
 }
 
 /// Dollars as millionths; absent for what is no amount.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn micro_usd(dollars: f64) -> Option<u64> {
     (dollars.is_finite() && (0.0..1e12).contains(&dollars)).then(|| (dollars * 1e6).round() as u64)
 }

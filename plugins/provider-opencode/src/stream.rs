@@ -112,7 +112,6 @@ impl Stream {
 }
 
 /// Dollars as millionths. The program says nothing when it does not know a model's price, so nothing is no amount.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn micro_usd(dollars: f64) -> Option<u64> {
     (dollars.is_finite() && dollars > 0.0 && dollars < 1e12).then(|| (dollars * 1e6).round() as u64)
 }

@@ -14,7 +14,6 @@ pub fn parse_decimal(text: &str) -> Option<f64> {
 }
 
 /// A whole number of milliseconds; absent for what no wait or instant can be.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn whole(number: f64) -> Option<u64> {
     // Until the year 9999: more than that is no instant.
     (number.is_finite() && (0.0..2.6e14).contains(&number)).then(|| number.round() as u64)

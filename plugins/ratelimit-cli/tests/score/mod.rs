@@ -29,7 +29,6 @@ impl Score {
     }
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
