@@ -90,6 +90,30 @@ pub(super) const PROVIDERS: &[BuiltInProvider] = &[
     BuiltInProvider { folder: "provider-rules", serves: &["rules"], programs: &[], hosts: &[], secrets: &[] },
 ];
 
+/// Built-in readers of limits: the folder of the component, and the providers that it serves.
+pub(super) const READERS: &[(&str, &[&str])] = &[
+    ("ratelimit-anthropic", &["claude-code", "anthropic"]),
+    ("ratelimit-cli", &["*"]),
+    ("ratelimit-generic", &["*"]),
+    ("ratelimit-google", &["google", "gemini", "vertex"]),
+    (
+        "ratelimit-openai",
+        &[
+            "openai",
+            "codex",
+            "azure",
+            "azure-openai",
+            "groq",
+            "mistral",
+            "xai",
+            "openrouter",
+            "github-models",
+            "cerebras",
+            "fireworks",
+        ],
+    ),
+];
+
 /// One built-in provider component.
 pub(super) struct BuiltInProvider {
     pub(super) folder: &'static str,
@@ -119,10 +143,54 @@ pub(super) fn is_needed(folder: &str, settings: &Settings) -> bool {
     if let Some(provider) = PROVIDERS.iter().find(|provider| provider.folder == folder) {
         return provider.serves.iter().any(|name| reached.iter().any(|reached| reached == name));
     }
-    !folder.starts_with("ratelimit-") || reached.iter().any(|name| !matches!(name.as_str(), "rules" | "hand-off"))
+    let Some((_, serves)) = READERS.iter().find(|(reader, _)| *reader == folder) else { return true };
+    let limited = |name: &&String| !matches!(name.as_str(), "rules" | "hand-off");
+    reached.iter().filter(limited).any(|name| serves.contains(&"*") || serves.contains(&name.as_str()))
 }
 
 /// The names of all built-in providers.
 pub(super) fn provider_names() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().flat_map(|provider| provider.serves.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::components::{Catalog, Wanted};
+    use crate::config::{Environment, PlaceFlags, Settings};
+
+    fn settings(provider: &str) -> Settings {
+        let repository = tempfile::tempdir().unwrap();
+        let place = PlaceFlags { root: repository.path().to_owned(), ..PlaceFlags::default() };
+        let flags = crate::config::RunFlags { provider: Some(provider.to_owned()), ..place.alone() };
+        Settings::gather(&flags, Environment::default()).unwrap()
+    }
+
+    #[test]
+    fn the_tables_say_what_the_components_say_of_themselves() {
+        let catalog = Catalog::load(&settings("rules"), Wanted::All).unwrap();
+        let tables = READERS.iter().copied().chain(PROVIDERS.iter().map(|provider| (provider.folder, provider.serves)));
+        for (folder, serves) in tables {
+            let component = catalog.by_name(folder).unwrap_or_else(|| panic!("there is no {folder}"));
+            let said: Vec<&str> = component.plugin.description().serving("provider").collect();
+            assert_eq!(said, serves, "{folder}");
+        }
+        assert_eq!(catalog.components().len(), READERS.len() + PROVIDERS.len() + catalog.analyzers().len());
+    }
+
+    #[test]
+    fn a_run_compiles_what_it_can_come_to_need_and_no_more() {
+        let needed = |provider: &str| -> Vec<&str> {
+            let settings = settings(provider);
+            built_in().map(|(folder, _)| folder).filter(|folder| is_needed(folder, &settings)).collect()
+        };
+        assert_eq!(needed("rules"), ["analyzer-patterns", "provider-rules"]);
+        assert_eq!(
+            needed("qwen"),
+            ["analyzer-patterns", "provider-gemini", "ratelimit-cli", "ratelimit-generic"],
+            "readers that serve every provider, and none of another one's"
+        );
+        let codex = needed("codex");
+        assert!(codex.contains(&"ratelimit-openai") && !codex.contains(&"ratelimit-google"), "{codex:?}");
+    }
 }
