@@ -1,7 +1,7 @@
 //! The one `select!`: ends of launches, their requests, timers and interrupts in one order, and the commands of the engine
 //! carried out.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use assize_core::result::{ReviewerKind, Severity};
 use assize_core::review::Problem;
 use assize_core::task::Task;
 use assize_store::{Admission, NewSlot, TaskRow, TaskState};
-use assize_wire::{RequestSeen, Verdict};
+use assize_wire::Verdict;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::launching::{EarlierErrors, LaneWork, LaunchReport, Order, Shared, file_contents, launch};
-use super::metering::Traffic;
+use super::metering::{Traffic, ledger_form};
 use super::settling::{count_findings, settled_event, settlement};
 use super::sharing::Engine;
 use crate::audit::{Audit, AuditError};
@@ -62,6 +62,8 @@ pub(super) struct Dispatcher<'a> {
     traffic: UnboundedReceiver<Traffic>,
     to_driver: UnboundedSender<Traffic>,
     held: HashMap<(SlotKey, RequestKey), oneshot::Sender<Verdict>>,
+    /// Launches of which it was told that their gateway refuses something.
+    refused: HashSet<LaunchId>,
     wave: u64,
     interrupted: u32,
     progress: Progress,
@@ -123,6 +125,7 @@ impl<'a> Dispatcher<'a> {
             traffic,
             to_driver,
             held: HashMap::new(),
+            refused: HashSet::new(),
             wave,
             interrupted: 0,
             progress: Progress { done: 0, total: 0, done_here: 0, began_ms: clock::now_ms(), findings },
@@ -229,8 +232,11 @@ impl<'a> Dispatcher<'a> {
                 self.feed(Event::RequestEnded(*ended))
             }
             Traffic::Refused(launch, refusal) => {
-                let reason = refusal.reason;
-                self.warn(format!("the gateway of launch {launch} refused a request ({reason}, {})", refusal.status));
+                // A program that tries again and again has said it once.
+                if self.refused.insert(launch.clone()) {
+                    let (reason, status) = (refusal.reason, refusal.status);
+                    self.warn(format!("the gateway of launch {launch} refuses what it sends ({reason}, {status})"));
+                }
                 Ok(state)
             }
         }
@@ -546,20 +552,4 @@ fn take_parks(commands: &mut Vec<Command>, own: &[TaskId]) -> Vec<(TaskId, Strin
         !tasks.is_empty()
     });
     parks
-}
-
-/// What the ledger keeps of a request: where it went, how much, and digests; never a body.
-fn ledger_form(seen: &RequestSeen) -> serde_json::Value {
-    serde_json::json!({
-        "method": seen.method,
-        "host": seen.host,
-        "path": seen.path,
-        "status": seen.status,
-        "request_bytes": seen.request_bytes,
-        "request_digest": seen.request_digest,
-        "response_bytes": seen.response_bytes,
-        "response_digest": seen.response_digest,
-        "wall_ms": seen.wall_ms,
-        "complete": seen.complete,
-    })
 }

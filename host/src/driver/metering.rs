@@ -249,6 +249,22 @@ fn count(tally: &mut Tally, seen: &RequestSeen) -> (u64, u64) {
     (input, output)
 }
 
+/// What the ledger keeps of a request: where it went, how much, and digests; never a body.
+pub(super) fn ledger_form(seen: &RequestSeen) -> serde_json::Value {
+    serde_json::json!({
+        "method": seen.method,
+        "host": seen.host,
+        "path": seen.path,
+        "status": seen.status,
+        "request_bytes": seen.request_bytes,
+        "request_digest": seen.request_digest,
+        "response_bytes": seen.response_bytes,
+        "response_digest": seen.response_digest,
+        "wall_ms": seen.wall_ms,
+        "complete": seen.complete,
+    })
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

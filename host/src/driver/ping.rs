@@ -14,7 +14,7 @@ use assize_wire::Verdict;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::launching::{LaneWork, Order, Shared, launch_tiny};
-use super::metering::Traffic;
+use super::metering::{Traffic, ledger_form};
 use super::network::http_client;
 use super::run::own_binary;
 use crate::audit::AuditError;
@@ -32,6 +32,10 @@ const PING_LIMIT_MS: u64 = 5 * 60_000;
 /// What a lane answered.
 #[derive(Clone, Debug)]
 pub struct Pong {
+    /// The launch.
+    pub launch: LaunchId,
+    /// What left the machine for it, as the ledger keeps it.
+    pub sent: Vec<serde_json::Value>,
     /// What became of it.
     pub outcome: Outcome,
     /// One line.
@@ -112,14 +116,19 @@ pub(super) async fn ping(shared: &Arc<Shared>, lane: &RunLane, cancel: Cancel) -
     let run_dir = run_dir(&shared.state_dir, &launch)?;
     let (driver, mut traffic) = unbounded_channel();
     let answering = tokio::spawn(async move {
+        let mut sent = Vec::new();
         while let Some(message) = traffic.recv().await {
-            if let Traffic::Asked(asked, reply) = message {
-                let _ = reply.send(Verdict::Go(asked.request.0));
+            match message {
+                // Whoever asked may be gone.
+                Traffic::Asked(asked, reply) => drop(reply.send(Verdict::Go(asked.request.0))),
+                Traffic::Ended(_, Some((_, seen))) => sent.push(ledger_form(&seen)),
+                Traffic::Ended(_, None) | Traffic::Refused(..) => {}
             }
         }
+        sent
     });
     let order = Order {
-        launch,
+        launch: launch.clone(),
         slot: SlotKey(0),
         lane: LaneWork::of(lane),
         run_dir: run_dir.clone(),
@@ -133,7 +142,8 @@ pub(super) async fn ping(shared: &Arc<Shared>, lane: &RunLane, cancel: Cancel) -
     };
     let began = Instant::now();
     let (conclusion, tally) = launch_tiny(shared, order, QUESTION).await;
-    answering.abort();
+    // Every sender is gone with the launch, so that this ends.
+    let sent = answering.await.map_err(|error| AuditError::Fault(format!("a ping was lost: {error}")))?;
     // Nothing of it is evidence of an audit.
     let _ = std::fs::remove_dir_all(&run_dir);
     let answer = conclusion.results.as_deref().map(str::trim).unwrap_or_default();
@@ -148,6 +158,8 @@ pub(super) async fn ping(shared: &Arc<Shared>, lane: &RunLane, cancel: Cancel) -
     };
     let version = conclusion.extra.iter().find(|(key, _)| key == "program-version").map(|(_, version)| version.clone());
     Ok(Pong {
+        launch,
+        sent,
         outcome,
         message,
         version,

@@ -10,8 +10,9 @@ use assize_core::result::ReviewerKind;
 
 use super::launching::Shared;
 use super::ping::{can_be_asked, ping};
-use super::run::RunEnd;
+use super::run::{Run, RunEnd};
 use crate::audit::{Audit, AuditError};
+use crate::clock;
 use crate::components::RunLane;
 use crate::launch::{Cancel, LaunchHome, ProgramSpec, run_program};
 use crate::reporters::{Reporter, RunEvent};
@@ -21,12 +22,12 @@ const PROBE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Tries what a run will rely on. Gives how the run ends when it cannot go on.
 pub(super) async fn preflight(
-    audit: &Audit,
+    audit: &mut Audit,
     reporter: &mut dyn Reporter,
     shared: &Arc<Shared>,
-    lanes: &[RunLane],
-    pinged: &mut bool,
+    run: &mut Run,
 ) -> Result<Option<RunEnd>, AuditError> {
+    let lanes = &run.lanes;
     if lanes.iter().all(|lane| lane.reviewer == ReviewerKind::Rules) {
         return Ok(None);
     }
@@ -35,13 +36,22 @@ pub(super) async fn preflight(
     let tried = try_place(&dir, shared, lanes).await;
     let _ = std::fs::remove_dir_all(&dir);
     tried?;
-    if !audit.settings.ping || std::mem::replace(pinged, true) {
+    if !audit.settings.ping || std::mem::replace(&mut run.pinged, true) {
         return Ok(None);
     }
     let mut causes = Vec::new();
     let asked: Vec<&RunLane> = lanes.iter().filter(|lane| can_be_asked(lane)).collect();
     for lane in &asked {
         let pong = ping(shared, lane, Cancel::never()).await?;
+        for sent in &pong.sent {
+            audit.store.note_request(&pong.launch, sent, clock::now_ms())?;
+        }
+        // What the run may spend includes what its first questions did.
+        let usage = pong.usage.clone().unwrap_or_default();
+        let tokens = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens];
+        run.spent.launches = run.spent.launches.saturating_add(1);
+        run.spent.tokens = tokens.into_iter().flatten().fold(run.spent.tokens, u64::saturating_add);
+        run.spent.micro_usd = run.spent.micro_usd.saturating_add(usage.cost_micro_usd.unwrap_or(0));
         let line = format!("{} answered the ping with {} ({} ms)", lane.name, pong.outcome.as_str(), pong.wall_ms);
         reporter.report(&RunEvent::Stage { name: "preflight", detail: line });
         if !pong.answered() {

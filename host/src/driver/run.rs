@@ -13,6 +13,7 @@ use assize_core::review::{DEEPENING_ROUNDS, DeepeningInput, apply_verdicts, deri
 use assize_core::task::Task;
 use assize_store::{StateDir, TaskRow, TaskState};
 use assize_survey::case_folds;
+use assize_wire::HttpClient;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::dispatcher::{Dispatcher, Parts};
@@ -22,6 +23,7 @@ use super::preflight::preflight;
 use super::recovery::{recover, take_answers};
 use crate::audit::{Audit, AuditError, Facts, ReportFiles, StructureRecord, Surveyed};
 use crate::components::{RunLane, choose_lanes};
+use crate::config::Environment;
 use crate::launch::{CancelSource, Secrets, Snapshot, cancellation};
 use crate::reporters::{Reporter, RunEvent};
 
@@ -67,7 +69,18 @@ pub async fn run_audit(
     let provider = lanes.iter().map(|lane| lane.name.clone()).collect::<Vec<_>>().join(",");
     let deadline_ms = audit.settings.deadline.map(|deadline| deadline.instant_ms(crate::clock::now_ms()));
     let (cancel, _) = cancellation();
-    let mut run = Run { lanes, deadline_ms, cancel, spent: Spent::default(), pinged: false };
+    let settings = &audit.settings;
+    let environment = Arc::new(settings.environment.clone());
+    let mut run = Run {
+        http: http_client(settings, &lanes)?,
+        secrets: Arc::new(Secrets::new(environment.clone(), settings.user.secrets.clone(), settings.root.clone())),
+        environment,
+        lanes,
+        deadline_ms,
+        cancel,
+        spent: Spent::default(),
+        pinged: false,
+    };
     let mut pass = 0;
     loop {
         pass += 1;
@@ -86,13 +99,17 @@ pub async fn run_audit(
 }
 
 /// What all passes of a run share.
-struct Run {
-    lanes: Vec<RunLane>,
+pub(super) struct Run {
+    pub(super) lanes: Vec<RunLane>,
+    environment: Arc<Environment>,
+    http: HttpClient,
+    /// Read once, however often the repository is surveyed: a password store may ask a person.
+    secrets: Arc<Secrets>,
     deadline_ms: Option<u64>,
     cancel: CancelSource,
-    spent: Spent,
+    pub(super) spent: Spent,
     /// Whether the lanes have been asked for a first answer.
-    pinged: bool,
+    pub(super) pinged: bool,
 }
 
 impl Run {
@@ -158,7 +175,7 @@ async fn one_pass(
     };
     let shared = share(audit, reporter, surveyed.inventory, &facts, run)?;
     drop(facts);
-    if let Some(end) = preflight(audit, reporter, &shared, &run.lanes, &mut run.pinged).await? {
+    if let Some(end) = preflight(audit, reporter, &shared, run).await? {
         return Ok((end, false));
     }
     review(audit, reporter, interrupts, run, Review { shared, structure: &record.structure }).await
@@ -290,7 +307,6 @@ fn share(
     run: &Run,
 ) -> Result<Arc<Shared>, AuditError> {
     let settings = &audit.settings;
-    let environment = Arc::new(settings.environment.clone());
     let snapshot = copy_repository(audit, reporter, &inventory, run)?;
     Ok(Arc::new(Shared {
         root: settings.root.clone(),
@@ -298,9 +314,9 @@ fn share(
         snapshot,
         exe: own_binary()?,
         state_dir: StateDir::existing(&settings.state_dir)?,
-        http: http_client(settings, &run.lanes)?,
-        secrets: Arc::new(Secrets::new(environment.clone(), settings.user.secrets.clone(), settings.root.clone())),
-        environment,
+        http: run.http.clone(),
+        secrets: run.secrets.clone(),
+        environment: run.environment.clone(),
         fold_case: case_folds(&settings.root),
         inventory,
         observations: Arc::new(facts.observations()),

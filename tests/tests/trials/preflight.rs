@@ -184,12 +184,24 @@ fn a_ping_of_a_dead_lane_ends_the_run_before_any_task() {
 }
 
 #[test]
+fn a_ping_is_one_of_the_launches_that_a_run_may_make() {
+    let desk = Desk::new(6);
+    desk.play("ok");
+    let outcome = desk.run(&["--ping", "--max-launches", "1"]).exits(4).json();
+    assert_eq!(outcome["launches"], 1, "{outcome:#}");
+    assert!(outcome["tokens"].as_u64().unwrap() > 0, "{outcome:#}");
+    assert_eq!(desk.api.requests().len(), 1);
+}
+
+#[test]
 fn a_ping_that_is_answered_costs_one_small_request() {
     let desk = Desk::new(6);
     desk.play("ok");
     desk.run(&["--ping"]).exits(0).says("answered the ping");
     desk.machine.each_task_once();
     let requests = desk.api.requests();
+    let sent = desk.machine.ledger().iter().filter(|entry| entry["kind"] == "request-sent").count();
+    assert_eq!(sent, requests.len(), "what left the machine is in the ledger, the ping included");
     assert_eq!(requests[0].tasks, 0);
     assert!(requests[1..].iter().all(|entry| entry.tasks > 0));
     assert!(requests[0].bytes < requests[1].bytes);
